@@ -1,0 +1,105 @@
+"""Bytes to text the way Python reads its source files: byte order mark, PEP 263 declaration, else UTF-8.
+
+https://docs.python.org/3/reference/lexical_analysis.html#encoding-declarations
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+
+_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.ASCII)
+_BLANK = re.compile(rb"^[ \t\f]*(?:#.*)?$")
+_ROW_END = re.compile(rb"\r\n?|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A file's text without its byte order mark. `exact`: encoding the text gives the same bytes again."""
+
+    text: str
+    encoding: str = "utf-8"
+    bom: bytes = b""
+    exact: bool = True
+
+
+class Undecodable(Exception):
+    """The bytes are no text that Python would read. `shown` is the text as well as it can be shown."""
+
+    def __init__(self, reason: str, row: int, column: int, shown: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.row = row
+        self.column = column
+        self.shown = shown
+
+
+def decode(data: bytes, *, declared: bool = True) -> Decoded:
+    """Decode a source file; `declared=False` for formats without an encoding declaration (JSON, Markdown).
+
+    Raises:
+        Undecodable: an undecodable or NUL byte, an unknown encoding, or a declaration against the byte order mark.
+    """
+    bom = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+    for mark, name in ((codecs.BOM_UTF16_LE, "UTF-16"), (codecs.BOM_UTF16_BE, "UTF-16")):
+        if data.startswith(mark):
+            raise Undecodable(f"the file is {name}, which Python does not read; save it as UTF-8", 1, 1, "")
+    body = data[len(bom) :]
+    encoding, declaration = "utf-8", 1
+    if declared:
+        row, name = _declaration(body)
+        if name:
+            encoding, declaration = _codec(name, row, body), row
+            if bom and encoding != "utf-8":
+                reason = f"the file starts with a UTF-8 byte order mark but declares the encoding {name}"
+                raise Undecodable(reason, row, 1, body.decode("utf-8", "replace"))
+    try:
+        text = body.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise _undecodable(body, encoding, error.start) from None
+    except (UnicodeError, LookupError) as error:
+        reason = f"the file can't be decoded as {encoding}: {error}"
+        raise Undecodable(reason, declaration, 1, body.decode("utf-8", "replace")) from None
+    nul = text.find("\0")
+    if declared and nul >= 0:
+        before = text[:nul]
+        row = len(_ROW_END.findall(before.encode("utf-8", "replace"))) + 1
+        column = nul - max(before.rfind("\n"), before.rfind("\r"))
+        raise Undecodable("the file contains a NUL byte, which Python does not read", row, column, text)
+    return Decoded(text, encoding, bom, encoding == "utf-8" or _encodes_back(text, encoding, body))
+
+
+def _declaration(body: bytes) -> tuple[int, str]:
+    """Return row and name of the encoding declaration in the first two rows, or (0, "")."""
+    rows = _ROW_END.split(body[:4096], maxsplit=2)[:2]
+    for row, line in enumerate(rows, 1):
+        match = _COOKIE.match(line)
+        if match:
+            return row, match.group(1).decode("ascii")
+        if not _BLANK.match(line):
+            break
+    return 0, ""
+
+
+def _codec(name: str, row: int, body: bytes) -> str:
+    try:
+        return codecs.lookup(name.replace("_", "-")).name
+    except LookupError:
+        raise Undecodable(f"unknown encoding: {name}", row, 1, body.decode("utf-8", "replace")) from None
+
+
+def _undecodable(body: bytes, encoding: str, at: int) -> Undecodable:
+    before = _ROW_END.split(body[:at])
+    column = len(before[-1].decode(encoding, "replace")) + 1
+    reason = f"byte 0x{body[at]:02x} can't be decoded as {encoding}"
+    if encoding == "utf-8":
+        reason += "; save the file as UTF-8, or declare its encoding in the first line"
+    return Undecodable(reason, len(before), column, body.decode(encoding, "replace"))
+
+
+def _encodes_back(text: str, encoding: str, body: bytes) -> bool:
+    try:
+        return text.encode(encoding) == body
+    except UnicodeError:
+        return False

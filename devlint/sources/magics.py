@@ -1,0 +1,153 @@
+"""IPython's additions to Python, masked so that what remains is Python with every row and column in its place.
+
+https://ipython.readthedocs.io/en/stable/interactive/magics.html; the forms are those of IPython's
+`inputtransformer2`: `%magic`, `!command`, `name = %magic`, `name = !command`, `help?`, and `%%` cell magics.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from devlint.lines import keep_rows
+
+PYTHON_CELL_MAGICS = frozenset({"time", "timeit", "capture", "prun", "memit", "debug", "snakeviz", "wandb"})
+"""`%%` magics whose cell runs as Python in the notebook's own scope."""
+
+_UNKNOWN = "get_ipython().getoutput()"  # what IPython itself runs: a value of which nothing is known
+_AUTOMAGIC = re.compile(
+    r"(?:pip|conda|mamba|cd|ls|cat|cp|mv|mkdir|rm|rmdir|man|more)[ \t]+(?![=<>!+*/%,.:)\]&|@^]|in\b|is\b)"
+)
+_ENVIRONMENT = re.compile(r"%(?:env|set_env)[ \t]+(\w+)(?:[ \t]*=|[ \t])[ \t]*(.*?)[ \t]*$")
+_ASSIGNMENT = re.compile(r"[\w.\[\]'\"*, \t]+?[ \t]*(?<![=!<>])=[ \t]*(?=[%!])")
+_CELL_MAGIC = re.compile(r"%%(\w[\w.]*)")
+_TOKEN = re.compile(
+    r"""(?P<comment>\#[^\r\n]*)
+    |(?P<open>[(\[{])|(?P<close>[)\]}])
+    |(?P<long>\"{3}|'{3})
+    |(?P<short>"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*')
+    |(?P<join>\\(?:\r\n|\r|\n))""",
+    re.VERBOSE | re.DOTALL,
+)
+_LONG_END = {'"""': re.compile(r'(?:[^\\]|\\.)*?"""', re.DOTALL), "'''": re.compile(r"(?:[^\\]|\\.)*?'''", re.DOTALL)}
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedRow:
+    """A row, with its newline, and the columns in it (from 0, end exclusive) that stand for a magic."""
+
+    text: str
+    masked: tuple[int, int] | None = None
+
+
+def foreign_cell(text: str) -> bool:
+    """Whether the cell starts with a `%%` magic that does not run it as Python in the notebook's scope."""
+    match = _CELL_MAGIC.match(text.lstrip())
+    return match is not None and match.group(1) not in PYTHON_CELL_MAGICS
+
+
+def mask(text: str) -> list[MaskedRow]:
+    """Return the rows of a cell with its magics masked."""
+    result: list[MaskedRow] = []
+    state = _State()
+    continued = False
+    for row in keep_rows(text):
+        body = row.rstrip("\r\n")
+        newline = row[len(body) :]
+        if continued:
+            masked = MaskedRow(" " * len(body) + newline, (0, len(body)))
+            continued = body.endswith("\\")
+        elif state.at_statement and (replaced := _masked_row(body, state)) is not None:
+            masked = MaskedRow(replaced[0] + newline, (replaced[1], len(replaced[0])))
+            continued = body.endswith("\\")
+            if replaced[2]:
+                masked = MaskedRow(masked.text, (replaced[1], replaced[2]))
+                state.feed(masked.text)
+        else:
+            masked = MaskedRow(row)
+            state.feed(row)
+        result.append(masked)
+    return result
+
+
+class _State:
+    """How far a logical row reaches: open brackets, an open triple-quoted string, a joining backslash."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.quote = ""
+        self.joined = False
+
+    @property
+    def at_statement(self) -> bool:
+        return not self.depth and not self.quote and not self.joined
+
+    def feed(self, row: str) -> None:
+        """Read one row with its newline."""
+        self.joined = False
+        at = 0
+        while at < len(row):
+            if self.quote:
+                end = _LONG_END[self.quote].match(row, at)
+                if end is None:
+                    return
+                at, self.quote = end.end(), ""
+                continue
+            match = _TOKEN.search(row, at)
+            if match is None:
+                return
+            at = match.end()
+            kind = match.lastgroup
+            if kind == "open":
+                self.depth += 1
+            elif kind == "close":
+                self.depth = max(self.depth - 1, 0)
+            elif kind == "long":
+                self.quote = match.group()
+            elif kind == "join":
+                self.joined = True
+
+
+def _masked_row(body: str, state: _State) -> tuple[str, int, int] | None:
+    """Return the row with its magic masked, the column of the mask, and its end where Python follows it (else 0)."""
+    stripped = body.lstrip()
+    indent = len(body) - len(stripped)
+    if not stripped or stripped[0] == "#":
+        return None
+    if environment := _environment(stripped):
+        return body[:indent] + environment, indent, 0
+    if stripped.startswith("%time ") and stripped[6:].strip():
+        return body[:indent] + "0;    " + stripped[6:], indent, indent + 6
+    if stripped[0] in "%!?/,;" or _AUTOMAGIC.match(stripped) or _is_help(body):
+        return body[:indent] + _statement(len(stripped)), indent, 0
+    assignment = _ASSIGNMENT.match(stripped)
+    if assignment:
+        column = indent + assignment.end()
+        return body[:column] + _UNKNOWN.ljust(len(body) - column), column, 0
+    return None
+
+
+def _statement(length: int) -> str:
+    """Return a statement that does nothing, in so many characters."""
+    filler = "pass" if length >= 4 else "..." if length == 3 else "0"
+    return filler.ljust(length)
+
+
+def _is_help(body: str) -> bool:
+    if not body.rstrip().endswith("?"):
+        return False
+    # A question mark outside strings and comments: Python has none.
+    rest = _TOKEN.sub("", body)
+    return rest.rstrip().endswith("?")
+
+
+def _environment(stripped: str) -> str | None:
+    """Return the assignment that `%env NAME=value` and `%set_env NAME value` make; `{x}` and `$x` are interpolated."""
+    match = _ENVIRONMENT.match(stripped)
+    if match is None:
+        return None
+    name, value = match.groups()
+    literal = repr(value)
+    if "{" in value or "$" in value:
+        literal = "f" + repr(re.sub(r"\$(\w+)", r"{\1}", value))
+    return f"__import__('os').environ[{name!r}] = {literal}"
