@@ -1,0 +1,1 @@
+"""What torch, numpy and friends do with devices, as data."""

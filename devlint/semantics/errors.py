@@ -1,0 +1,511 @@
+"""The errors that device mistakes raise: exception type and message, as torch 2.13 words them.
+
+`message(kind, **facts)` gives the text that a finding shows; `matches(expected, observed)` says whether what was
+observed is the same failure, whatever kernel torch chose and whichever build (CPU or CUDA wheel) it came from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from devlint.semantics import table
+
+Operands = Sequence[tuple[str, str]]
+"""(parameter, device) of the tensors that took part, in the order in which the call names them."""
+
+DEVICE_TYPES = (
+    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
+    "privateuseone"
+)
+_SPLIT_LIBRARIES = (
+    "without ATen_cuda library. PyTorch splits its backend into two shared libraries: a CPU library and a CUDA "
+    "library; this error has occurred because you are trying to use some CUDA functionality, but the CUDA library has "
+    "not been loaded by the dynamic linker for some reason."
+)
+_SAME = "RuntimeError: Expected all tensors to be on the same device, but "
+
+# The kernel in which torch compares the devices, and what the kernel calls the arguments, in the kernel's order.
+# Keys are families of rows, or names of callables. Seen under simulated CUDA (tests/semantics/test_errors.py).
+_KERNELS = {
+    "addbmm": "_addbmm input=self batch1 batch2",
+    "addmm": "addmm input=self mat1 mat2",
+    "addmv": "addmv input=self mat vec",
+    "attention": "addmm in_proj_bias=self query=mat1 in_proj_weight=mat2",
+    "baddbmm": "baddbmm input=self batch1 batch2",
+    "batch_norm": "_native_batch_norm input weight bias running_mean running_var",
+    "bilinear": "bmm input1=self weight=mat2",
+    "bincount": "_bincount input=self weights",
+    "bmm": "bmm input=self mat2",
+    "bucketize": "Tensor_bucketize input=self boundaries",
+    "cat": "cat tensors",
+    "cdist": "__cdist_forward x1 x2",
+    "clamp": "clamp_Tensor input=self min max",
+    "dot": "_dot input=self tensor",
+    "embedding": "_index_select weight=self input=index indices=index",
+    "embedding_bag": "__embedding_bag weight input=indices offsets",
+    "equal": "_equal input=self other",
+    "gather": "gather input=self index",
+    "grid_sample": "_grid_sampler_2d input grid",
+    "group_norm": "_native_group_norm input weight bias",
+    "index_add": "index_add input=self index source",
+    "index_copy": "index_copy input=self index source",
+    "index_select": "_index_select input=self index",
+    "isin": "isin_Tensor_Tensor elements test_elements",
+    "layer_norm": "_native_layer_norm input weight bias",
+    "linear": "addmm bias=self input=mat1 weight=mat2",
+    "linear_without_bias": "mm input=self weight=mat2",
+    "masked_select": "_masked_select input=self mask",
+    "matmul": "mm input=self other=mat2",
+    "mm": "mm input=self mat2",
+    "mv": "addmv_ vec=self input=mat vec",
+    "nll_loss": "nll_loss_forward input=self target weight",
+    "prelu": "__prelu_kernel input=self weight",
+    "rms_norm": "__fused_rms_norm input x=input weight",
+    "rnn-cell": "mm input=self weight_ih=mat2 hx=self weight_hh=mat2",
+    "scatter": "scatter_src input=self index src",
+    "scatter_add": "scatter_add input=self index src",
+    "searchsorted": "Tensor_searchsorted sorted_sequence input=self sorter",
+    "solve": "_linalg_solve_ex A B",
+    "take": "_take input=self index",
+}
+_PLACES = ("torch.Tensor.{}", "torch.{}", "torch.nn.functional.{}", "torch.linalg.{}")
+_SPELLINGS = {
+    **dict.fromkeys(("stack", "concat", "concatenate", "hstack", "vstack", "dstack", "column_stack"), "cat"),
+    **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm", "instance_norm"), "batch_norm"),
+    **dict.fromkeys(("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"), "batch_norm"),
+    **dict.fromkeys(("__matmul__", "__rmatmul__"), "matmul"),
+    **dict.fromkeys(("Bilinear",), "bilinear"),
+    "LayerNorm": "layer_norm",
+    "GroupNorm": "group_norm",
+    "RMSNorm": "rms_norm",
+    "EmbeddingBag": "embedding_bag",
+    "einsum": "bmm",
+    "clip": "clamp",
+}
+
+
+def message(kind: str, **facts: object) -> str:
+    """Return `Type: text` of the error of this kind.
+
+    Facts by kind: docs/semantics.md. Devices are strings such as `cuda:0`.
+
+    Raises:
+        KeyError: there is no such kind.
+    """
+    return _KINDS[kind](_Facts(facts))
+
+
+def kinds() -> tuple[str, ...]:
+    """Return all kinds that `message` knows."""
+    return tuple(_KINDS)
+
+
+def matches(expected: str, observed: str) -> bool:
+    """Say whether two texts of the form `Type: text` describe the same failure."""
+    if expected == observed:
+        return True
+    families = [family for family in _FAMILIES if family.search(expected)]
+    if families:
+        return any(family.search(observed) for family in families)
+    return _plain(expected) == _plain(observed)
+
+
+class _Facts:
+    """The facts of a message; what is missing has a plausible default."""
+
+    def __init__(self, facts: dict[str, object]) -> None:
+        self._facts = facts
+
+    def text(self, name: str, default: str = "") -> str:
+        value = self._facts.get(name)
+        return default if value is None else str(value)
+
+    def operands(self) -> Operands:
+        value = self._facts.get("operands")
+        return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+
+
+def _mixed(facts: _Facts) -> str:
+    """`operation` is a dotted name or the last part of one; operands without a name are matched in the row's order."""
+    operation = facts.text("operation")
+    row = _row_of(operation)
+    operands = _named(row, facts.operands())
+    name = operation.removesuffix(".forward").rpartition(".")[2]
+    devices = dict(reversed([(parameter, device) for parameter, device in operands]))
+    receiver = devices.get("self") or devices.get("input", "cpu")
+    if name in ("index", "__getitem__"):
+        return _index(_Facts({"device": operands[0][1] if operands else "cpu"}))
+    if name in ("masked_fill", "masked_fill_"):
+        return (
+            "RuntimeError: expected self and mask to be on the same device, "
+            f"but got mask on {devices.get('mask', 'cpu')} and self on {receiver}"
+        )
+    if name == "scaled_dot_product_attention" and len({devices.get(n) for n in ("query", "key", "value")}) > 1:
+        query, key, value = (devices.get(n, "cpu") for n in ("query", "key", "value"))
+        return (
+            "RuntimeError: Expected query, key, and value to have the same device type, "
+            f"but got query.device: {query} key.device: {key} and value.device: {value} instead."
+        )
+    if name == "parameters_to_vector":
+        return "TypeError: Found two parameters on different devices, this is currently not supported."
+    family = row.family if row is not None else ""
+    if family == "conv":
+        return _convolution(devices)
+    if family == "rnn":
+        return _recurrent(devices)
+    in_place = name.endswith("_") and not name.startswith("__")
+    key = name.removesuffix("_") if in_place else _SPELLINGS.get(name, name)
+    if key not in _KERNELS:
+        key = family
+    if key == "linear" and "bias" not in devices:
+        key = "linear_without_bias"
+    if key == "matmul" and facts.text("rank") not in ("", "2"):
+        key = "bmm" if facts.text("rank") == "3" else key
+        operands = [("mat2" if parameter == "other" else parameter, device) for parameter, device in operands]
+    return _compared(key, in_place, operands) or _two_devices(operands)
+
+
+def _row_of(operation: str) -> table.Row | None:
+    """The row of a callable that is named in full (`torch.nn.Linear.forward`) or in short (`Linear`)."""
+    if "." in operation:
+        return table.lookup(operation)
+    places = ("torch.nn.{}.forward",) if operation[:1].isupper() else _PLACES
+    return next((row for place in places if (row := table.lookup(place.format(operation))) is not None), None)
+
+
+def _named(row: table.Row | None, operands: Operands) -> Operands:
+    """Give operands that came without a parameter's name (`self` several times, `Linear.weight`) the row's names."""
+    if row is None:
+        return operands
+    known = [name for name, demand in row.demands if demand != "generator" and name != "out"]
+    explicit = [next((k for k in known if name == k or name.endswith(f".{k}")), "") for name, _ in operands]
+    if explicit.count("self") > 1:
+        explicit = ["" if name == "self" else name for name in explicit]
+    free = [name for name in known if name not in explicit]
+    named: list[tuple[str, str]] = []
+    for name, (_, device) in zip(explicit, operands, strict=True):
+        if not name and free:
+            name = free.pop(0) if len(free) > 1 or not named else free[0]
+        named.append((name or (known[-1] if known else "self"), device))
+    return named
+
+
+def _compared(key: str, in_place: bool, operands: Operands) -> str | None:
+    """What the device check of a kernel says: it names the first argument that differs from the first of all."""
+    if key not in _KERNELS:
+        return None
+    kernel, *arguments = _KERNELS[key].split()
+    if in_place:
+        kernel += "_"
+    seen: list[tuple[str, str]] = []
+    for argument in arguments:
+        parameter, _, called = argument.partition("=")
+        for given, device in operands:
+            if given == parameter or (given == "self" and parameter == "input"):
+                seen.append((called or parameter, device))
+    if not seen:
+        seen = list(operands)
+    common = seen[0][1] if seen else ""
+    for argument, device in seen:
+        if device != common:
+            return (
+                f"{_SAME}got {argument} is on {device}, different from other tensors on {common} "
+                f"(when checking argument in method wrapper_CUDA_{kernel})"
+            )
+    return None
+
+
+def _two_devices(operands: Operands) -> str:
+    """What TensorIterator says: the device that it settled on is the first that is not the CPU."""
+    devices = list(dict.fromkeys(device for _, device in operands)) or ["cuda:0", "cpu"]
+    common = next((device for device in devices if device != "cpu"), devices[0])
+    other = next((device for device in devices if device != common), "cpu")
+    return f"{_SAME}found at least two devices, {common} and {other}!"
+
+
+def _convolution(devices: dict[str, str]) -> str:
+    given = devices.get("input") or devices.get("self") or "cuda:0"
+    for name in ("weight", "bias"):
+        device = devices.get(name, given)
+        if device.partition(":")[0] != given.partition(":")[0]:
+            return (
+                f"RuntimeError: Input type ({tensor_type(given)}) and {name} type ({tensor_type(device)}) "
+                "should be the same"
+            )
+        if device != given:
+            return (
+                f"{_SAME}got {name} is on {device}, different from other tensors on {given} "
+                "(when checking argument in method wrapper_CUDA__cudnn_convolution)"
+            )
+    return f"RuntimeError: Input type ({tensor_type(given)}) and weight type (torch.FloatTensor) should be the same"
+
+
+def _recurrent(devices: dict[str, str]) -> str:
+    given = devices.get("input", "cuda:0")
+    for name, device in devices.items():
+        if name.startswith("weight") and device != given:
+            return (
+                "RuntimeError: Input and parameter tensors are not at the same device, "
+                f"found input tensor at {given} and parameter tensor at {device}"
+            )
+    hidden = devices.get("hx", "cpu")
+    return (
+        "RuntimeError: Input and hidden tensors are not at the same device, "
+        f"found input tensor at {given} and hidden tensor at {hidden}"
+    )
+
+
+def tensor_type(device: str, name: str = "Float") -> str:
+    """Return what `tensor.type()` answers for a tensor on this device: `torch.cuda.FloatTensor`."""
+    return f"torch.cuda.{name}Tensor" if device.startswith("cuda") else f"torch.{name}Tensor"
+
+
+def _no_cuda(facts: _Facts) -> str:
+    """CUDA on a CPU wheel. `form`: `index` where the device was given as a number."""
+    operation, device = facts.text("operation"), facts.text("device", "cuda")
+    if (special := _WITHOUT_CUDA.get(operation)) is not None:
+        return special
+    if operation.startswith("torch.cuda.") and operation.endswith("Tensor"):
+        return f"TypeError: type {operation} not available. Torch not compiled with CUDA enabled."
+    if operation.startswith("torch.accelerator.") or facts.text("form") == "index":
+        return "RuntimeError: Cannot access accelerator device when none is available."
+    kind = device.partition(":")[0]
+    if kind == "mps":
+        row = table.lookup(operation)
+        if row is not None and row.effect in ("create", "like"):
+            return (
+                "NotImplementedError: Could not run 'aten::empty.memory_format' with arguments from the 'MPS' backend."
+            )
+        return "RuntimeError: PyTorch is not linked with support for mps devices"
+    if kind == "xpu":
+        return "AssertionError: Torch not compiled with XPU enabled"
+    if kind not in ("cuda", ""):
+        return f"ModuleNotFoundError: No module named 'torch.{kind}'"
+    return "AssertionError: Torch not compiled with CUDA enabled"
+
+
+def _missing(name: str) -> str:
+    return f"AttributeError: module 'torch._C' has no attribute '{name}'"
+
+
+def _dummy(name: str) -> str:
+    return f"RuntimeError: Tried to instantiate dummy base class {name}"
+
+
+# Functions that look a device up among the properties of all, before CUDA hears of it.
+_BY_PROPERTIES = ("DataParallel", "get_device_properties", "get_device_name", "get_device_capability")
+_WITHOUT_CUDA = {
+    "torch.cuda.set_device": _missing("_cuda_setDevice"),
+    "torch.cuda.reset_peak_memory_stats": _missing("_cuda_resetPeakMemoryStats"),
+    "torch.cuda.reset_max_memory_allocated": _missing("_cuda_resetPeakMemoryStats"),
+    "torch.cuda.reset_max_memory_cached": _missing("_cuda_resetPeakMemoryStats"),
+    "torch.cuda.reset_accumulated_memory_stats": _missing("_cuda_resetAccumulatedMemoryStats"),
+    "torch.cuda.memory_snapshot": _missing("_cuda_memorySnapshot"),
+    "torch.cuda.get_allocator_backend": _missing("_cuda_getAllocatorBackend"),
+    "torch.cuda.reset_peak_host_memory_stats": _missing("_cuda_resetPeakHostMemoryStats"),
+    "torch.cuda.reset_accumulated_host_memory_stats": _missing("_cuda_resetAccumulatedHostMemoryStats"),
+    "torch.cuda.caching_allocator_delete": _missing("_cuda_cudaCachingAllocator_raw_delete"),
+    "torch.cuda.change_current_allocator": _missing("_cuda_changeCurrentAllocator"),
+    "torch.cuda.is_current_stream_capturing": _dummy("_cuda_isCurrentStreamCapturing"),
+    "torch.cuda.graph_pool_handle": _dummy("_graph_pool_handle"),
+    "torch.cuda.memory_summary": "KeyError: 'allocated_bytes.all.current'",
+    "torch.cuda.Stream": "RuntimeError: torch.cuda.Stream requires CUDA support",
+    "torch.cuda.graph": "RuntimeError: torch.cuda.Stream requires CUDA support",
+    "torch.cuda.Event": _dummy("Event"),
+    "torch.cuda.CUDAGraph": _dummy("CUDAGraph"),
+    "torch.cuda.make_graphed_callables": _dummy("CUDAGraph"),
+    "torch.cuda.device": "RuntimeError: PyTorch was compiled without CUDA support",
+    **dict.fromkeys(
+        ("torch.cuda.nvtx.range_push", "torch.cuda.nvtx.range_pop", "torch.cuda.nvtx.mark", "torch.cuda.nvtx.range"),
+        "RuntimeError: NVTX functions not installed. Are you sure you have a CUDA build?",
+    ),
+    "torch.Tensor.pin_memory": "RuntimeError: Cannot access accelerator device when none is available.",
+    "torch.Tensor.type": f"RuntimeError: Cannot initialize CUDA {_SPLIT_LIBRARIES}",
+    "torch.Generator": f"RuntimeError: Cannot get CUDA generator {_SPLIT_LIBRARIES}",
+    "torch.distributed.init_process_group": "RuntimeError: Distributed package doesn't have NCCL built in",
+    "torch.set_default_tensor_type": (
+        "TypeError: type torch.cuda.FloatTensor not available. Torch not compiled with CUDA enabled."
+    ),
+}
+
+
+def _invalid_device(facts: _Facts) -> str:
+    """`text` is what stands where a device is expected; `operation` the callable, for a context manager."""
+    text = facts.text("text")
+    if facts.text("form") == "context":
+        operation = facts.text("operation").rpartition(".")[2] or "to"
+        if operation == "to":
+            return "TypeError: to() received an invalid combination of arguments - got (device), but expected one of:"
+        return f"TypeError: {operation}(): argument 'device' must be torch.device, not device"
+    if not text:
+        return "RuntimeError: Device string must not be empty"
+    if re.fullmatch(r"-\d+", text):
+        return "RuntimeError: Device index must not be negative"
+    if re.fullmatch(r"[a-z_]+(:0|:[1-9]\d*)?", text):
+        kind = text.partition(":")[0]
+        return f"RuntimeError: Expected one of {DEVICE_TYPES} device type at start of device string: {kind}"
+    return f"RuntimeError: Invalid device string: '{text}'"
+
+
+def _numpy(facts: _Facts) -> str:
+    device = facts.text("device", "cuda:0")
+    return (
+        f"TypeError: can't convert {device} device type tensor to numpy. "
+        "Use Tensor.cpu() to copy the tensor to host memory first."
+    )
+
+
+def _generator(facts: _Facts) -> str:
+    expected, found = facts.text("expected", "cuda"), facts.text("found", "cpu")
+    if facts.text("operation").endswith("randperm") and found.startswith("cuda"):
+        found = found if ":" in found else found + ":0"
+        return f"RuntimeError: Expected a 'cpu' generator device but found '{found}'"
+    kinds = expected.partition(":")[0], found.partition(":")[0]
+    return f"RuntimeError: Expected a '{kinds[0]}' device type for generator but found '{kinds[1]}'"
+
+
+def _lengths(facts: _Facts) -> str:
+    if facts.text("operation").endswith("tensor_split"):
+        return (
+            "RuntimeError: tensor_split expected tensor_indices_or_sections to be on cpu, "
+            f"but it's on {facts.text('device', 'cuda:0')}"
+        )
+    device = facts.text("device", "cuda:0")
+    return f"RuntimeError: 'lengths' argument should be a 1D CPU int64 tensor, but got 1D {device} Long tensor"
+
+
+def _deserialize(facts: _Facts) -> str:
+    index, count = facts.text("index"), facts.text("count", "0")
+    if count not in ("", "0") and index:
+        return (
+            f"RuntimeError: Attempting to deserialize object on CUDA device {index} but torch.cuda.device_count() is "
+            f"{count}. Please use torch.load with map_location to map your storages to an existing device."
+        )
+    return (
+        "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. "
+        "If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map "
+        "your storages to the CPU."
+    )
+
+
+def _unbound(facts: _Facts) -> str:
+    name = facts.text("name")
+    if facts.text("scope") == "function":
+        return f"UnboundLocalError: cannot access local variable '{name}' where it is not associated with a value"
+    return f"NameError: name '{name}' is not defined"
+
+
+def _parallel(facts: _Facts) -> str:
+    expected, found = facts.text("expected", "cuda:0"), facts.text("found", "cpu")
+    return (
+        f"RuntimeError: module must have its parameters and buffers on device {expected} (device_ids[0]) "
+        f"but found one of them on device: {found}"
+    )
+
+
+def _no_attribute(facts: _Facts) -> str:
+    return f"AttributeError: '{facts.text('type', 'NoneType')}' object has no attribute '{facts.text('name', 'type')}'"
+
+
+def _ordinal(facts: _Facts) -> str:
+    if facts.text("operation").rpartition(".")[2] in _BY_PROPERTIES:
+        return "AssertionError: Invalid device id"
+    return "AcceleratorError: CUDA error: invalid device ordinal"
+
+
+def _index(facts: _Facts) -> str:
+    device = facts.text("device", "cpu")
+    return f"RuntimeError: indices should be either on cpu or on the same device as the indexed tensor ({device})"
+
+
+def _pin(facts: _Facts) -> str:
+    kind = facts.text("type", "torch.cuda.FloatTensor")
+    return f"RuntimeError: cannot pin '{kind}' only dense CPU tensors can be pinned"
+
+
+def _gradient(facts: _Facts) -> str:
+    gradient, tensor = facts.text("gradient", "cpu"), facts.text("tensor", "cuda")
+    return (
+        f"RuntimeError: attempting to assign a gradient with device type '{gradient.partition(':')[0]}' to a tensor "
+        f"with device type '{tensor.partition(':')[0]}'. Please ensure that the gradient and the tensor are on the "
+        "same device"
+    )
+
+
+def _collective(facts: _Facts) -> str:
+    return f"RuntimeError: No backend type associated with device type {facts.text('device', 'cpu').partition(':')[0]}"
+
+
+def _duplicate(facts: _Facts) -> str:
+    return (
+        f"DistBackendError: Duplicate GPU detected : rank 1 and rank 0 both on CUDA device {facts.text('index', '0')}"
+    )
+
+
+def _fixed(text: str) -> Callable[[_Facts], str]:
+    return lambda facts: text
+
+
+_KINDS: dict[str, Callable[[_Facts], str]] = {
+    "mixed": _mixed,
+    "numpy": _numpy,
+    "index": _index,
+    "no-cuda": _no_cuda,
+    "no-driver": _fixed(
+        "RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed "
+        "a driver from http://www.nvidia.com/Download/index.aspx"
+    ),
+    "ordinal": _ordinal,
+    "invalid-device": _invalid_device,
+    "generator": _generator,
+    "cpu-argument": _lengths,
+    "pin": _pin,
+    "data-parallel": _parallel,
+    "collective": _collective,
+    "duplicate-gpu": _duplicate,
+    "metric": _fixed(
+        "RuntimeError: Encountered different devices in metric calculation (see stacktrace for details). This could be "
+        "due to the metric class not being on the same device as input."
+    ),
+    "deserialize": _deserialize,
+    "fork": _fixed(
+        "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use "
+        "the 'spawn' start method"
+    ),
+    "non-leaf": _fixed("ValueError: can't optimize a non-leaf Tensor"),
+    "gradient": _gradient,
+    "no-attribute": _no_attribute,
+    "unbound": _unbound,
+    "meta": _fixed("NotImplementedError: Cannot copy out of meta tensor; no data!"),
+    "not-iterable": _fixed("TypeError: argument of type 'torch.device' is not iterable"),
+}
+
+# Failures that torch words in several ways. The first group of an expected text that is found decides.
+_FAMILIES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"Torch not compiled with CUDA|Found no NVIDIA driver|Cannot access accelerator device"
+        r"|_C' has no attribute '_cuda|requires CUDA support|dummy base class|without CUDA support|without ATen_cuda"
+        r"|No CUDA GPUs are available|type torch\.cuda\.\w+ not available|allocated_bytes"
+        r"|NVTX functions|doesn't have NCCL|Torch not compiled with XPU|support for mps devices|from the 'MPS' backend",
+        r"tensors to be on the same device|should be the same$|at the same device|same device type"
+        r"|self and mask to be on the same device|two parameters on different devices"
+        r"|Expected tensor for .* to have the same device|different devices in metric calculation",
+        r"can't convert \S+ device type tensor to numpy",
+        r"indices should be either on",
+        r"invalid device ordinal|Invalid device id",
+        r"for generator but found|generator device but found",
+        r"cannot pin",
+        r"Duplicate GPU detected",
+        r"Attempting to deserialize object on",
+        r"module must have its parameters and buffers on device",
+        r"'lengths' argument should be|to be on cpu, but",
+        r"Expected one of .* device type at start of device string|Invalid device string",
+    )
+)
+
+
+def _plain(text: str) -> str:
+    """The text without device indices and without anything after its first line."""
+    return re.sub(r"cuda:\d+", "cuda", text.partition("\n")[0]).strip()

@@ -1,0 +1,138 @@
+"""Classes of torch and its neighbours: which are modules, which have a device, what is the same under two names."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from devlint.semantics import table
+
+_SAME = {
+    "torch.tensor.Tensor": "torch.Tensor",
+    "torch._tensor.Tensor": "torch.Tensor",
+    "torch.nn.parameter.Parameter": "torch.nn.Parameter",
+    "torch.nn.parameter.Buffer": "torch.nn.Buffer",
+    "torch.autograd.variable.Variable": "torch.autograd.Variable",
+    "torch.nn.data_parallel.DataParallel": "torch.nn.DataParallel",
+    "torch.nn.parallel.DataParallel": "torch.nn.DataParallel",
+    "torch.nn.parallel.data_parallel.DataParallel": "torch.nn.DataParallel",
+    "torch.nn.parallel.distributed.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
+    "torch.autograd.function.Function": "torch.autograd.Function",
+    "torch.cuda.amp.autocast_mode.autocast": "torch.cuda.amp.autocast",
+    "torch.nn.modules.module.Module": "torch.nn.Module",
+    "torch.nn.Module.nn": "torch.nn",
+    "numpy.core.multiarray.array": "numpy.array",
+}
+_PREFIXES = (
+    ("pytorch_lightning.", "lightning.pytorch."),
+    ("lightning.LightningModule", "lightning.pytorch.LightningModule"),
+    ("lightning.Trainer", "lightning.pytorch.Trainer"),
+    ("lightning.LightningDataModule", "lightning.pytorch.LightningDataModule"),
+    ("lightning.pytorch.core.LightningModule", "lightning.pytorch.LightningModule"),
+    ("lightning.pytorch.core.lightning.LightningModule", "lightning.pytorch.LightningModule"),
+    ("lightning.pytorch.core.module.LightningModule", "lightning.pytorch.LightningModule"),
+    ("lightning.pytorch.trainer.Trainer", "lightning.pytorch.Trainer"),
+    ("torch.nn.modules.container.", "torch.nn."),
+)
+
+LIGHTNING_MODULE = "lightning.pytorch.LightningModule"
+_CLOSED = frozenset(
+    {
+        "builtins.object",
+        "builtins.Exception",
+        "abc.ABC",
+        "typing.Generic",
+        "typing.Protocol",
+        "torch.utils.data.Dataset",
+        "torch.utils.data.IterableDataset",
+        "torch.autograd.Function",
+        "torch.nn.Module",
+    }
+)
+_TENSOR_CLASSES = frozenset({"torch.Tensor", "torch.nn.Parameter", "torch.FloatTensor", "torch.LongTensor"})
+# Base classes that answer `.device`: the first three read in transformers 5.23.0, diffusers 0.42.1, Lightning 2.6.6.
+_WITH_DEVICE = ("PreTrainedModel", "ModelMixin", "LightningModule", "SentenceTransformer", "PyTorchModelHubMixin")
+
+
+@lru_cache(maxsize=4096)
+def canonical(path: str) -> str:
+    """Return the public name of a callable or class."""
+    same = _SAME.get(path)
+    if same is not None:
+        return same
+    for prefix, replacement in _PREFIXES:
+        if path.startswith(prefix):
+            return replacement + path[len(prefix) :]
+    if path.startswith("torch.nn.modules."):
+        return "torch.nn." + path.rpartition(".")[2]
+    return path
+
+
+@lru_cache(maxsize=4096)
+def is_module(path: str) -> bool:
+    """Whether instances of a class outside the project are surely `nn.Module`s."""
+    path = canonical(path)
+    if path == "torch.nn.Module" or path == LIGHTNING_MODULE:
+        return True
+    last = path.rpartition(".")[2]
+    if last.endswith(("PreTrainedModel", "LightningModule", "ModelMixin")):
+        return True
+    row = table.lookup(path)
+    if row is None:
+        return False
+    return row.effect == "module" or "module" in row.flags or row.base == "torch.nn.Module"
+
+
+@lru_cache(maxsize=4096)
+def is_closed_base(path: str) -> bool:
+    """Whether an external class brings no attributes but those that are known."""
+    path = canonical(path)
+    return path in _CLOSED or (path.startswith("torch.nn.") and is_module(path))
+
+
+def forget() -> None:
+    """Drop what was remembered of the tables, after they have changed."""
+    is_module.cache_clear()
+    is_closed_base.cache_clear()
+
+
+def has_device(path: str) -> bool:
+    """Whether instances answer `.device`."""
+    return path.rpartition(".")[2].endswith(_WITH_DEVICE) or not is_closed_base(path)
+
+
+def derives(path: str, other: str) -> bool:
+    """Whether one external class surely derives from another (or is the same)."""
+    path, other = canonical(path), canonical(other)
+    if path == other or other == "builtins.object":
+        return True
+    if other == "torch.nn.Module":
+        return is_module(path)
+    if other in ("collections.UserDict", "collections.abc.Mapping") and path == "transformers.BatchEncoding":
+        return True
+    return path == "collections.OrderedDict" and other == "builtins.dict"
+
+
+def is_class(path: str) -> bool | None:
+    """Whether a dotted name surely is a class; None when that is not known."""
+    return True if path.startswith(("torch.nn.", "builtins.")) else None
+
+
+def same_class(path: str, other: str) -> bool | None:
+    """Whether two dotted names are the same class (`type(x) == torch.Tensor`); None when that is not known."""
+    path, other = canonical(path), canonical(other)
+    if path == other:
+        return True
+    known = [p in _TENSOR_CLASSES or p == "numpy.ndarray" or p.startswith("builtins.") for p in (path, other)]
+    return False if all(known) else None
+
+
+def is_tensor_class(path: str) -> bool:
+    """Whether a class is the tensor class or one of its old names."""
+    return path in _TENSOR_CLASSES
+
+
+def exports(module: str, name: str) -> bool:
+    """Whether `from module import *` brings `name`."""
+    if table.lookup(f"{module}.{name}") is not None:
+        return True
+    return module == "torch" and name in ("nn", "optim", "cuda", "utils", "device", "Tensor", "float32", "long")
