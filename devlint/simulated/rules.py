@@ -1,0 +1,169 @@
+"""Which arguments may be on which device: asked only when the arguments of one operation are on different devices.
+
+The rules are torch's: `device_check` in `native_functions.yaml` (c10/core/op_registration/adaption.h), TensorIterator
+(aten/src/ATen/TensorIterator.cpp) and the few operators that check for themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import torch
+
+from devlint.simulated.operators import Operator
+
+__tracebackhide__ = True  # pytest shows the line of the program, not the rule
+
+Rule = Callable[[tuple[Any, ...], dict[str, Any]], None]
+
+
+def tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:
+    """Yield the tensors in arguments, also those in lists."""
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from tensors_in(value)
+
+
+def two_devices(first: torch.device, second: torch.device) -> RuntimeError:
+    """Return TensorIterator's error."""
+    return RuntimeError(
+        f"Expected all tensors to be on the same device, but found at least two devices, {first} and {second}!"
+    )
+
+
+def rule_for(op: torch._ops.OpOverload, operator: Operator | None) -> Rule:
+    """Return the rule by which an operator judges arguments on different devices."""
+    name = operator.name if operator else ""
+    if name in SPECIAL:
+        return SPECIAL[name]
+    if name.startswith(("_foreach", "_amp_foreach")):
+        return same_device_row_by_row
+    schema = op._schema
+    names = tuple(argument.name for argument in schema.arguments)
+    outputs = tuple(argument.name for argument in schema.arguments if argument.is_out)
+    if operator and operator.has_cuda_kernel and operator.checks_devices:
+        return _exact_rule(names, outputs, _wrapper_name(operator))
+    return _iterator_rule(names, outputs, name.partition(".")[0].endswith("_"))
+
+
+def _wrapper_name(operator: Operator) -> str:
+    """Return the name of the generated wrapper that does the check, as the error text gives it."""
+    base, _, overload = operator.name.partition(".")
+    if operator.structured:
+        return f"wrapper_CUDA_{base}" + (f"_{overload}" if overload else "")
+    return f"wrapper_CUDA_{overload}_{base}"
+
+
+def _exact_rule(names: tuple[str, ...], outputs: tuple[str, ...], wrapper: str) -> Rule:
+    def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        named = [(name, kwargs[name]) for name in outputs if name in kwargs]
+        named += [(name, value) for name, value in zip(names, args, strict=False) if name not in outputs]
+        common: torch.device | None = None
+        for name, value in named:
+            for tensor in tensors_in((value,)):
+                if common is None:
+                    common = tensor.device
+                elif tensor.device != common:
+                    raise RuntimeError(
+                        f"Expected all tensors to be on the same device, but got {name} is on {tensor.device}, "
+                        f"different from other tensors on {common} (when checking argument in method {wrapper})"
+                    )
+
+    return check
+
+
+def _iterator_rule(names: tuple[str, ...], outputs: tuple[str, ...], in_place: bool) -> Rule:
+    def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        out = [kwargs[name] for name in outputs if isinstance(kwargs.get(name), torch.Tensor)]
+        if in_place:
+            out.append(args[0])
+        same_device(out, [t for t in tensors_in((*args, *kwargs.values())) if not any(t is o for o in out)])
+
+    return check
+
+
+def same_device(outputs: list[torch.Tensor], inputs: list[torch.Tensor]) -> None:
+    """Check as TensorIterator does: one device for all, but 0-dimensional CPU inputs are welcome.
+
+    Raises:
+        RuntimeError: two devices.
+    """
+    common = next((t.device for t in (*outputs, *inputs) if t.device.type != "cpu"), None)
+    if common is None:
+        return
+    for tensor in outputs:
+        if tensor.device != common:
+            raise two_devices(common, tensor.device)
+    for tensor in inputs:
+        if tensor.device != common and not (tensor.device.type == "cpu" and tensor.dim() == 0):
+            raise two_devices(common, tensor.device)
+
+
+def same_device_row_by_row(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Check lists of tensors position by position (aten/src/ATen/native/ForeachUtils.h falls back to single calls)."""
+    lists = [
+        a for a in (*args, *kwargs.values()) if isinstance(a, (list, tuple)) and a and isinstance(a[0], torch.Tensor)
+    ]
+    for row in zip(*lists, strict=False):
+        same_device([row[0]], list(row[1:]))
+
+
+def _index(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """aten/src/ATen/native/IndexingUtils.h and TensorAdvancedIndexing.cpp"""
+    target = args[0]
+    for index in tensors_in((args[1],)):
+        if index.device.type != "cpu" and index.device != target.device:
+            raise RuntimeError(
+                f"indices should be either on cpu or on the same device as the indexed tensor ({target.device})"
+            )
+    if len(args) > 2 and args[2].device != target.device and not _fills(args[1], args[2]):
+        raise two_devices(target.device, args[2].device)
+
+
+def _fills(indices: list[torch.Tensor | None], value: torch.Tensor) -> bool:
+    """Return whether `value` is a number on the host, of no dimension or filling a mask (canDispatchToMaskedFill)."""
+    if value.device.type != "cpu" or value.numel() != 1:
+        return False
+    given = [index for index in indices if index is not None]
+    return value.dim() == 0 or (len(given) == 1 and given[0].dtype is torch.bool)
+
+
+def _masked_fill(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    target, mask = args[0], args[1]
+    if target.device != mask.device:
+        raise RuntimeError(
+            "expected self and mask to be on the same device, "
+            f"but got mask on {mask.device} and self on {target.device}"
+        )
+
+
+def _convolution(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """aten/src/ATen/native/Convolution.cpp, check_input_same_type_as_parameters; then cuDNN's own check"""
+    source, weight, bias = args[:3]
+    for name, tensor in (("weight", weight), ("bias", bias)):
+        if tensor is not None and tensor.device.type != source.device.type:
+            raise RuntimeError(f"Input type ({source.type()}) and {name} type ({tensor.type()}) should be the same")
+    for name, tensor in (("weight", weight), ("bias", bias)):
+        if tensor is not None and tensor.device != source.device:
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but got {name} is on {tensor.device}, different from "
+                f"other tensors on {source.device} (when checking argument in method wrapper_CUDA__cudnn_convolution)"
+            )
+
+
+def anything(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Accept any mixture: the operator crosses devices on purpose, or wants its arguments on the CPU."""
+
+
+CTC = ("_ctc_loss", "_ctc_loss_backward", "_use_cudnn_ctc_loss", "_use_miopen_ctc_loss")
+SPECIAL: dict[str, Rule] = {
+    **dict.fromkeys(("index.Tensor", "index_put_", "index_put", "_index_put_impl_", "_unsafe_index.Tensor"), _index),
+    **dict.fromkeys((f"masked_fill{mark}.{kind}" for mark in ("", "_") for kind in ("Tensor", "Scalar")), _masked_fill),
+    "convolution": _convolution,
+    **dict.fromkeys(("convolution_backward", "copy_", "_to_copy", "_copy_from", "set_data"), anything),
+    "_pack_padded_sequence": anything,
+    **dict.fromkeys((f"{name}{kind}" for name in CTC for kind in ("", ".Tensor")), anything),
+}

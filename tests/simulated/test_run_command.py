@@ -1,0 +1,62 @@
+"""`devlint run`: a program unchanged, in a world, with its own exit status."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = """
+import sys
+import torch
+
+def main():
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    print(sys.argv[1:], device, torch.cuda.device_count())
+    total = torch.ones(256).to(device).sum().item()
+    if "--break" in sys.argv:
+        torch.ones(2, device=device) + torch.ones(2)
+    sys.exit(int(total) - 253)
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from devlint.commands.run import run; run(prog_name='devlint run')", *arguments]
+    environment = {"PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1", "PATH": ""}
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=folder, env=environment, check=False, timeout=120
+    )
+
+
+def test_script_with_arguments_and_statistics(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    done = run("--world", "gpu2", "--stats", "program.py", "--epochs", "3", folder=tmp_path)
+    assert done.stdout == "['--epochs', '3'] cuda 2\n"
+    assert done.returncode == 3
+    assert "program.py:8  1 x host to device (1.0 KiB); 1 x waits (item)" in done.stderr
+    assert "1 transfers of 1.0 KiB, 1 synchronisations" in done.stderr
+
+
+def test_module(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    done = run("--world", "cpu", "-m", "program", "x", folder=tmp_path)
+    assert (done.stdout, done.returncode) == ("['x'] cpu 0\n", 3)
+
+
+def test_error_is_the_programs_own(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    done = run("--world", "gpu1", "program.py", "--break", folder=tmp_path)
+    assert done.returncode == 1
+    lines = done.stderr.splitlines()
+    assert lines[0] == "Traceback (most recent call last):" and "program.py" in lines[1]
+    assert lines[-1].startswith("RuntimeError: Expected all tensors to be on the same device")
+    assert "devlint" not in done.stderr
+
+
+def test_wrong_usage(tmp_path: Path) -> None:
+    assert run("--world", "gpu1", folder=tmp_path).returncode == 2
+    assert run("--world", "gpu1", "missing.py", folder=tmp_path).returncode == 2
+    assert run("--world", "gpu3", "missing.py", folder=tmp_path).returncode == 2
