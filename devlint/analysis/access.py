@@ -1,0 +1,192 @@
+"""The generic operations on values (attribute, item, iteration, truth, operators), answered by rooms by value class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devlint.analysis.devices import missing_accelerator
+from devlint.analysis.dispatch import (
+    ASSIGN_ATTRIBUTE,
+    ASSIGN_ITEM,
+    ATTRIBUTE,
+    BINARY,
+    CALL,
+    ITEM,
+    ITERATE,
+    METHOD,
+    TRUTH,
+    Call,
+    Iteration,
+)
+from devlint.analysis.values import (
+    UNKNOWN,
+    Array,
+    Bound,
+    Class,
+    Const,
+    DeviceValue,
+    External,
+    Function,
+    Instance,
+    Method,
+    ModuleValue,
+    Unknown,
+    Value,
+)
+from devlint.semantics.devices import OUTSIDE_TORCH
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+    from devlint.syntax import ir
+
+
+def attribute(machine: Machine, value: Value, name: str, node: ir.Node, frame: Frame) -> Value:
+    """Return `value.name`."""
+    if value.__class__ is Const and value.value is None:
+        _attribute_of_none(machine, value, name, node, frame)
+    read = ATTRIBUTE.get(value.__class__)
+    if read is not None:
+        return read(machine, value, name, node, frame)
+    return Method(value, name) if value.__class__ in METHOD else UNKNOWN
+
+
+def _attribute_of_none(machine: Machine, value: Value, name: str, node: ir.Node, frame: Frame) -> None:
+    """An attribute of None: told where it is the accelerator that is missing."""
+    assert isinstance(value, Const)
+    if value.site is not None:
+        missing_accelerator(machine, value, node, frame, "", name)
+
+
+def assign_attribute(machine: Machine, value: Value, name: str, new: Value, node: ir.Node, frame: Frame) -> None:
+    """Execute `value.name = new`."""
+    write = ASSIGN_ATTRIBUTE.get(value.__class__)
+    if write is not None:
+        write(machine, value, name, new, node, frame)
+
+
+def call_value(machine: Machine, function: Value, arguments: Call) -> Value:
+    """Call a value; what is not known to be callable gives Unknown and leaves the arguments alone."""
+    calls = CALL.get(function.__class__)
+    return UNKNOWN if calls is None else calls(machine, function, arguments)
+
+
+def call_method(machine: Machine, value: Value, name: str, call: Call) -> Value:
+    """Return `value.name(...)`."""
+    method = METHOD.get(value.__class__)
+    if method is not None:
+        return method(machine, value, name, call)
+    return call_value(machine, attribute(machine, value, name, call.node, call.frame), call)
+
+
+def item(machine: Machine, value: Value, index: Value, node: ir.Node, frame: Frame) -> Value:
+    """Return `value[index]`; `node` is the Subscript, or whatever stands for it."""
+    read = ITEM.get(value.__class__)
+    return UNKNOWN if read is None else read(machine, value, index, node, frame)
+
+
+def assign_item(machine: Machine, value: Value, index: Value, new: Value, node: ir.Node, frame: Frame) -> None:
+    """Execute `value[index] = new`."""
+    write = ASSIGN_ITEM.get(value.__class__)
+    if write is not None:
+        write(machine, value, index, new, node, frame)
+
+
+def iterate(machine: Machine, value: Value, node: ir.Node, frame: Frame, wanted: int = 0) -> Iteration | None:
+    """Return what iterating gives; None when nothing is known."""
+    iterates = ITERATE.get(value.__class__)
+    return None if iterates is None else iterates(machine, value, node, frame, wanted)
+
+
+def element(machine: Machine, value: Value, node: ir.Node, frame: Frame) -> Value:
+    """Return the join of all items that iterating gives."""
+    found = iterate(machine, value, node, frame)
+    if found is None or not found.items:
+        return UNKNOWN
+    before = machine.loss.lost
+    joined = found.items[0]
+    for other in found.items[1:]:
+        joined = machine.loss.values(joined, other)
+    machine.loss.lost = before
+    return joined
+
+
+def truth(machine: Machine, value: Value) -> bool | None:
+    """Return the truth of a value, None when it is not known."""
+    asks = TRUTH.get(value.__class__)
+    return None if asks is None else asks(machine, value)
+
+
+def binary(machine: Machine, operator: str, left: Value, right: Value, node: ir.Node, frame: Frame) -> Value:
+    """Return `left operator right`."""
+    for side in (left, right):
+        computes = BINARY.get(side.__class__)
+        if computes is not None:
+            result = computes(machine, operator, left, right, node, frame)
+            if result is not None:
+                return result
+    return UNKNOWN
+
+
+_OF_MODULES = frozenset({"to", "cuda", "cpu", "parameters", "training", "forward", "state_dict", "eval", "train"})
+
+
+def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
+    """Tell whether the value has an attribute of that name; None when that is not known."""
+    from devlint.analysis.classes import find, is_open_class
+
+    if isinstance(value, Instance):
+        if name in value.fields:
+            return True
+        if isinstance(value.cls, Class):
+            if find(value.cls, name) is not None or find(value.cls, "__getattr__") is not None:
+                return True
+            if value.module is not None and name in _OF_MODULES:
+                return True
+            return None if is_open_class(value.cls) else False
+        if value.module is not None and name in _OF_MODULES:
+            return True
+        if value.module is not None and not is_open_class(value.cls) and not value.state.get("inner"):
+            return False if name == "device" else None
+        return None
+    if isinstance(value, Class):
+        return True if find(value, name) is not None else None if is_open_class(value) else False
+    if isinstance(value, ModuleValue):
+        return True if name in value.namespace.names else None
+    if isinstance(value, External):
+        return False if value.path == "torch" and name in OUTSIDE_TORCH else None
+    if isinstance(value, Const):
+        return hasattr(value.value, name)
+    if isinstance(value, DeviceValue):
+        return name in ("type", "index")
+    if isinstance(value, Array):
+        return False if name in ("to", "cuda", "cpu", "numpy", "is_cuda", "detach") else None
+    if value.__class__.__name__ == "Tensor":
+        from devlint.semantics.table import method
+
+        return True if method(name) is not None else None
+    return None
+
+
+def path_of(value: Value) -> str | None:
+    """Return the canonical name of an unknown or external value."""
+    if isinstance(value, (Unknown, External)):
+        return value.path
+    if isinstance(value, Bound) and isinstance(value.function, External):
+        return value.function.path
+    return None
+
+
+def _always(machine: Machine, value: Value) -> bool | None:
+    return True
+
+
+for _kind in (Function, Bound, Method, Class, ModuleValue, DeviceValue):
+    TRUTH[_kind] = _always
+
+
+def _array_truth(machine: Machine, value: Value) -> bool | None:
+    return None
+
+
+TRUTH[Array] = _array_truth

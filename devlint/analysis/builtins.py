@@ -1,0 +1,340 @@
+"""Builtins that work on any value: conversions, types, attributes, introspection."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from devlint.analysis.access import (
+    binary,
+    call_method,
+    iterate,
+    truth,
+)
+from devlint.analysis.classes import external_bases, find
+from devlint.analysis.constants import as_text
+from devlint.analysis.dispatch import METHODS, Call, method_models, models
+from devlint.analysis.host import note_wait
+from devlint.analysis.machine import Crash, text_of
+from devlint.analysis.mappings import build, from_keys
+from devlint.analysis.plain import compute, length, sequence, without_repeats
+from devlint.analysis.values import (
+    BOOL,
+    NONE,
+    NUMBER,
+    SCALAR,
+    SIZE,
+    SLICE,
+    STRING,
+    UNKNOWN,
+    Array,
+    Const,
+    External,
+    Instance,
+    Scalar,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    const,
+)
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+
+# -- conversions
+
+
+def _number(convert: type[int] | type[float]) -> Callable[[Machine, Call], Value]:
+    def run(machine: Machine, call: Call) -> Value:
+        if not call.positional:
+            return NUMBER if call.open else const(convert(0))
+        value = call.positional[0]
+        if isinstance(value, Const):
+            return compute(machine, convert, call.positional, call) or NUMBER
+        if isinstance(value, Tensor):
+            call_method(machine, value, "item", call.with_arguments([]))
+            return NUMBER
+        if isinstance(value, Unknown) and value.path is not None:
+            return Unknown(value.path, value.named, _converted(value.default))
+        return Scalar(value.low if isinstance(value, Scalar) else None, "number")
+
+    return run
+
+
+models("builtins.int", "builtins.long")(_number(int))
+models("builtins.float")(_number(float))
+
+
+def _converted(default: Value | None) -> Value | None:
+    if isinstance(default, Const) and isinstance(default.value, (str, int, float)):
+        try:
+            return const(int(default.value))
+        except ValueError:
+            return default
+    return default
+
+
+@models("builtins.str", "builtins.unicode")
+def text(machine: Machine, call: Call) -> Value | None:
+    """`str(x)`; the text of a device is a device name, and a named unknown stays one."""
+    if not call.positional:
+        return const("")
+    value = call.positional[0]
+    if len(call.positional) > 1:
+        return STRING
+    if isinstance(value, Unknown) and value.path is not None:
+        return Unknown(value.path, value.named, value.default)
+    known = as_text(value)
+    if known is not None and isinstance(known.value, str):
+        return known
+    return compute(machine, str, call.positional, call) or STRING
+
+
+@models("builtins.repr", "builtins.ascii")
+def representation(machine: Machine, call: Call) -> Value | None:
+    """`repr(x)`."""
+    return compute(machine, repr, call.positional, call) or STRING
+
+
+@models("builtins.format")
+def formatted(machine: Machine, call: Call) -> Value | None:
+    """`format(x, spec)`."""
+    return compute(machine, format, call.positional, call) or STRING
+
+
+@models("builtins.bool")
+def boolean(machine: Machine, call: Call) -> Value | None:
+    """`bool(x)`."""
+    if not call.positional:
+        return const(False)
+    value = call.positional[0]
+    if isinstance(value, Tensor):
+        call_method(machine, value, "item", call.with_arguments([]))
+        return BOOL
+    answer = truth(machine, value)
+    if answer is not None:
+        return const(answer)
+    return Unknown(value.path, value.named, value.default) if isinstance(value, Unknown) and value.path else BOOL
+
+
+def collected(machine: Machine, call: Call, kind: str) -> Value:
+    """Collect the items of the first argument."""
+    if not call.positional:
+        return Sequence(kind, [], call.open)
+    found = iterate(machine, call.positional[0], call.node, call.frame)
+    if found is None:
+        return Sequence(kind, [], True)
+    items = without_repeats(found.items) if kind in ("set", "frozenset") else found.items
+    return sequence(kind, items, found.open)
+
+
+def _collector(kind: str) -> Callable[[Machine, Call], Value]:
+    def collect(machine: Machine, call: Call) -> Value:
+        return collected(machine, call, kind)
+
+    return collect
+
+
+for _kind in ("list", "tuple", "set", "frozenset"):
+    models(f"builtins.{_kind}")(_collector(_kind))
+
+
+@models("builtins.dict")
+def dictionary(machine: Machine, call: Call) -> Value | None:
+    """`dict(...)`."""
+    return build(machine, call)
+
+
+@models("builtins.dict.fromkeys", "collections.OrderedDict.fromkeys")
+def dictionary_from_keys(machine: Machine, call: Call) -> Value | None:
+    """`dict.fromkeys(keys, value)`."""
+    return from_keys(machine, call)
+
+
+_PURE: Final = "bin hex oct ord chr hash complex bytes bytearray"
+
+
+def _pure(name: str) -> Callable[[Machine, Call], Value]:
+    function = getattr(builtins, name)
+
+    def run(machine: Machine, call: Call) -> Value:
+        if name == "hash" or (name.startswith("bytes") or name == "bytearray"):
+            return SCALAR
+        return compute(machine, function, call.positional, call) or (
+            STRING if name in ("bin", "hex", "chr") else NUMBER
+        )
+
+    return run
+
+
+for _name in _PURE.split():
+    models(f"builtins.{_name}")(_pure(_name))
+
+
+@models("builtins.slice")
+def slice_object(machine: Machine, call: Call) -> Value | None:
+    """`slice(a, b)`."""
+    return SLICE
+
+
+# -- arithmetic
+
+
+def _magnitude(name: str, function: Callable[..., object]) -> Callable[[Machine, Call], Value | None]:
+    def run(machine: Machine, call: Call) -> Value | None:
+        if not call.positional:
+            return UNKNOWN
+        value = call.positional[0]
+        if isinstance(value, (Tensor, Instance)):
+            return call_method(machine, value, name, call.with_arguments(call.positional[1:]))
+        if isinstance(value, Array):
+            return Array(value.rank)
+        found = compute(machine, function, call.positional, call)
+        if found is not None:
+            return found
+        if isinstance(value, (Const, Scalar)):
+            return SIZE if name == "abs" else NUMBER
+        return UNKNOWN
+
+    return run
+
+
+models("builtins.abs")(_magnitude("abs", abs))
+models("builtins.round")(_magnitude("round", round))
+
+
+@models("builtins.pow")
+def power(machine: Machine, call: Call) -> Value | None:
+    """`pow(a, b)`."""
+    if len(call.positional) != 2:
+        return NUMBER
+    return binary(machine, "**", call.positional[0], call.positional[1], call.node, call.frame)
+
+
+@models("builtins.divmod")
+def quotient_and_remainder(machine: Machine, call: Call) -> Value | None:
+    """`divmod(a, b)`."""
+    if len(call.positional) != 2:
+        return None
+    a, b = call.positional
+    return Sequence("tuple", [binary(machine, op, a, b, call.node, call.frame) for op in ("//", "%")])
+
+
+# -- the rest
+
+
+@models("builtins.len")
+def size(machine: Machine, call: Call) -> Value | None:
+    """`len(x)`."""
+    value = call.positional[0] if call.positional else UNKNOWN
+    known = length(value)
+    if known is not None:
+        return const(known)
+    if isinstance(value, Tensor):
+        return SIZE if value.size is None else const(value.size)
+    if isinstance(value, Const) and value.value is not None:
+        raise Crash("TypeError")
+    if isinstance(value, Instance):
+        if find(value.cls, "__len__") is not None or any(
+            "__len__" in METHODS.get(path, ()) for path in external_bases(value.cls)
+        ):
+            found = call_method(machine, value, "__len__", call.with_arguments([]))
+            return found if isinstance(found, Const) else SIZE
+        if value.module is not None and value.module.children:
+            return const(len(value.module.children))
+    return SIZE
+
+
+@models("builtins.id")
+def identity(machine: Machine, call: Call) -> Value | None:
+    """`id(x)`."""
+    return NUMBER
+
+
+@models("builtins.input", "builtins.raw_input")
+def typed(machine: Machine, call: Call) -> Value | None:
+    """`input()`."""
+    return STRING
+
+
+@models("builtins.exec")
+def executed(machine: Machine, call: Call) -> Value | None:
+    """`exec(open("configurator.py").read())`: plain settings of the file may be others now."""
+    names = call.frame.namespace.names
+    for name, value in list(names.items()):
+        if isinstance(value, Const) and not name.startswith("__") and value.value is not None:
+            machine.store.put(names, name, Unknown(name, True, value))
+    return NONE
+
+
+@models("builtins.print", "builtins.breakpoint", "builtins.help", "builtins.display")
+def nothing(machine: Machine, call: Call) -> Value | None:
+    """Calls without a result; printing a tensor reads it."""
+    for value in call.positional:
+        if isinstance(value, Tensor):
+            note_wait(machine, value, "print", call.node, call.frame)
+    return NONE
+
+
+@models("builtins.exit", "builtins.quit")
+def leave(machine: Machine, call: Call) -> Value | None:
+    """`exit()` ends the program."""
+    raise Crash("SystemExit")
+
+
+@models("builtins.open", "io.open")
+def open_file(machine: Machine, call: Call) -> Value | None:
+    """`open(path)`."""
+    return Instance(External("io.TextIOWrapper"), machine.site(call.node, call.frame))
+
+
+@method_models("io.TextIOWrapper", "read", "readline", "getvalue")
+def read_text(machine: Machine, file: Instance, call: Call) -> Value | None:
+    """What stands in a file is a string."""
+    return STRING
+
+
+@method_models("io.TextIOWrapper", "readlines", "__iter__")
+def read_lines(machine: Machine, file: Instance, call: Call) -> Value | None:
+    """The lines of a file."""
+    return Sequence("list", [STRING], True)
+
+
+@method_models("io.TextIOWrapper", "write", "writelines", "close", "flush", "seek", "truncate")
+def write_text(machine: Machine, file: Instance, call: Call) -> Value | None:
+    """Writing says nothing."""
+    return NONE
+
+
+@models("builtins.__import__", "importlib.import_module")
+def import_by_name(machine: Machine, call: Call) -> Value | None:
+    """`__import__("name")`."""
+    name = text_of(call.argument(0, "name"))
+    return UNKNOWN if name is None else External(name)
+
+
+@models("builtins.eval", "builtins.compile")
+def evaluated(machine: Machine, call: Call) -> Value | None:
+    """Nothing is known of code in strings."""
+    return UNKNOWN
+
+
+def _exception(path: str) -> Callable[[Machine, Call], Value]:
+    def make(machine: Machine, call: Call) -> Value:
+        made = Instance(External(path), machine.site(call.node, call.frame))
+        made.fields["args"] = Sequence("tuple", list(call.positional), call.open)
+        return made
+
+    return make
+
+
+def _is_exception(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, BaseException)
+
+
+for _name in dir(builtins):
+    if _is_exception(getattr(builtins, _name)):
+        models(f"builtins.{_name}")(_exception(f"builtins.{_name}"))

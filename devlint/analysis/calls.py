@@ -1,0 +1,296 @@
+"""Calls: what is called, how arguments are bound, and the bounds that keep the cost linear."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from devlint.analysis.access import call_value
+from devlint.analysis.binding import annotated
+from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, CALL, METHOD, MODELS, VALUES, Call, on
+from devlint.analysis.frames import Frame, Locals
+from devlint.analysis.machine import RAISE, Activation, Crash
+from devlint.analysis.models import library
+from devlint.analysis.values import (
+    NONE,
+    UNKNOWN,
+    Array,
+    Bound,
+    Const,
+    DeviceValue,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    ModuleValue,
+    Scalar,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
+from devlint.semantics import libraries
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+MAX_DEPTH = 24
+MAX_SAME_ON_STACK = 3
+MAX_CONTEXTS = 12
+
+
+@on(CALL, Function)
+def call_function(machine: Machine, function: Function, arguments: Call) -> Value:
+    """A user function without a receiver."""
+    return invoke(machine, function, arguments, None)
+
+
+@on(CALL, Bound)
+def call_bound(machine: Machine, bound: Bound, arguments: Call) -> Value:
+    """A user function with its receiver."""
+    if isinstance(bound.function, Function):
+        return invoke(machine, bound.function, arguments, bound.receiver)
+    positional = [bound.receiver, *arguments.positional]
+    inner = Call(positional, arguments.keywords, arguments.node, arguments.frame, arguments.open, arguments.unused)
+    return call_value(machine, bound.function, inner)
+
+
+def invoke(
+    machine: Machine, function: Function, arguments: Call, receiver: Value | None, is_forward: bool = False
+) -> Value:
+    """Run a user function with these arguments.
+
+    Bounded: depth 24, the same function twice on the stack, 12 distinct contexts of a function in one run; past
+    that the result is Unknown. A call in a context that was seen with an unchanged heap is answered from memory.
+    """
+    node = function.node
+    machine.visited[node] = None
+    if len(machine.stack) >= MAX_DEPTH or machine.stack.count(node) >= MAX_SAME_ON_STACK:
+        machine.count("cut: depth")
+        return UNKNOWN
+    key = _context(machine, function, arguments, receiver)
+    if key is not None:
+        hit = machine.memo.get(key)
+        if hit is not None:
+            remembered: Value = hit[0]
+            return remembered
+    times = machine.contexts.get(node, 0) + 1
+    machine.contexts[node] = times
+    if times > MAX_CONTEXTS:
+        machine.count("cut: contexts")
+        return UNKNOWN
+    epoch = machine.store.epoch
+    frame = Frame(
+        bind_parameters(machine, function, arguments, receiver),
+        function.frame,
+        function.frame.namespace,
+        machine.tick(),
+    )
+    frame.function = node
+    frame.owner = function.owner
+    frame.receiver = receiver
+    body = node.body
+    frame.globals = body.globals
+    frame.nonlocals = body.nonlocals
+    machine.latest[node] = frame.tick
+    machine.stack.append(node)
+    machine.activations.append(Activation(frame.tick, arguments, frame, is_forward, receiver))
+    frame.is_manager = function.kind == "contextmanager"
+    began = frame.is_manager and machine.store.open()
+    try:
+        signal = machine.block(body.statements, frame)
+    except Crash:
+        if began:
+            machine.store.close()
+        raise
+    machine.stack.pop()
+    machine.activations.pop()
+    for choice in frame.settled:
+        machine.store.remove(machine.settled, choice)
+    result = _result(machine, function, frame, body, signal)
+    if began:
+        machine.store.close()
+    if key is not None and epoch == machine.store.epoch:
+        machine.memo[key] = (result, arguments, function, receiver)
+    return result
+
+
+def _result(machine: Machine, function: Function, frame: Frame, body: ir.Body, signal: Any) -> Value:
+    if body.is_generator:
+        if function.kind == "contextmanager":
+            manager = Instance(External("contextlib.AbstractContextManager"))
+            manager.state["value"] = frame.yields[0] if frame.yields else UNKNOWN
+            if frame.resumes_at is not None:
+                manager.state["afterwards"] = machine.store.rollback(frame.resumes_at)
+            return manager
+        return Sequence("generator", list(frame.yields or []), True)
+    if signal is RAISE:
+        if frame.returns is None:
+            raise Crash
+        return frame.returns
+    value = NONE if signal is None or signal.value is None else signal.value
+    if frame.returns is None:
+        return value
+    before, machine.loss.lost = machine.loss.lost, False
+    joined = machine.loss.values(frame.returns, value)
+    if machine.loss.lost or isinstance(value, (Tensor, DeviceValue, Instance)):
+        for key, choice in frame.return_keys:
+            if machine.loss.lost and choice is not None:
+                machine.promoted.setdefault(key, choice)
+    machine.loss.lost = before or machine.loss.lost
+    return joined
+
+
+def bind_parameters(machine: Machine, function: Function, arguments: Call, receiver: Value | None) -> dict[str, Value]:
+    """Bind arguments to parameters; what is not known to be given is its default or Unknown."""
+    parameters = function.node.parameters
+    positional = arguments.positional if receiver is None else [receiver, *arguments.positional]
+    keywords = arguments.keywords
+    names = Locals()
+    count = len(positional)
+    for index, name in enumerate(parameters.positional):
+        if index < count:
+            names[name] = positional[index]
+        elif name in keywords:
+            names[name] = keywords[name]
+        elif name in function.defaults and not arguments.open:
+            names[name] = function.defaults[name]
+        else:
+            names[name] = _unknown_parameter(machine, function, name, arguments)
+    if parameters.variadic is not None:
+        names[parameters.variadic] = Sequence("tuple", positional[len(parameters.positional) :], arguments.open)
+    for name in parameters.keyword:
+        if name in keywords:
+            names[name] = keywords[name]
+        elif name in function.defaults and not arguments.open:
+            names[name] = function.defaults[name]
+        else:
+            names[name] = _unknown_parameter(machine, function, name, arguments)
+    if parameters.variadic_keyword is not None:
+        known = {*parameters.positional[parameters.only :], *parameters.keyword}
+        extra: dict[Any, Value] = {name: value for name, value in keywords.items() if name not in known}
+        names[parameters.variadic_keyword] = Mapping(extra, None, arguments.open)
+    if parameters.annotations:
+        for name, annotation in parameters.annotations.items():
+            value = names.get(name)
+            if value.__class__ is Unknown and isinstance(annotation, (ir.Name, ir.Attribute, ir.Const)):
+                names[name] = annotated(machine, annotation, function.frame, value)
+    return names
+
+
+def _unknown_parameter(machine: Machine, function: Function, name: str, arguments: Call) -> Value:
+    if machine.protocol and arguments.open:
+        return Unknown(name, name.lower() in _FLAGS or function.defaults.get(name).__class__ is Const)
+    return UNKNOWN
+
+
+_FLAGS = frozenset(
+    "args opt opts cfg config device use_gpu use_cuda cuda gpu gpus use_gpus hparams hps conf flags".split()
+)
+
+
+def _context(machine: Machine, function: Function, arguments: Call, receiver: Value | None) -> Any:
+    """What the result of a call depends on, as far as it can be compared; None where it can't."""
+    if arguments.open:
+        return None
+    parts: list[Any] = [
+        function.node,
+        id(function.frame),
+        machine.store.epoch,
+        machine.trying,
+        machine.quiet,
+        len(machine.path),
+    ]
+    state = machine.state
+    parts += [id(state.default_device), state.current_device, id(machine.worker)]
+    if receiver is not None:
+        parts.append(_key(receiver))
+    parts += [_key(value) for value in arguments.positional]
+    if arguments.keywords:
+        parts += [(name, _key(value)) for name, value in arguments.keywords.items()]
+    return tuple(parts)
+
+
+def _key(value: Value) -> Any:
+    kind = value.__class__
+    if kind is Const:
+        content = value.value  # type: ignore[attr-defined]
+        return (content.__class__, content) if content.__class__ is not bytes else id(value)
+    if kind is Unknown:
+        return (Unknown, value.path)  # type: ignore[attr-defined]
+    if kind is Scalar or kind is Array:
+        return kind
+    return id(value)
+
+
+# -- external names
+
+
+@on(CALL, External)
+def call_external(machine: Machine, function: External, arguments: Call) -> Value:
+    """A name outside the project: a hand-written model, a table row, or nothing known."""
+    path = libraries.canonical(function.path)
+    model = MODELS.get(path)
+    if model is not None:
+        answer = model(machine, arguments)
+        if answer is not None:
+            return answer
+    return library.call(machine, path, arguments, function.site)
+
+
+@on(ATTRIBUTE, External)
+def external_attribute(machine: Machine, value: External, name: str, node: ir.Node, frame: Frame) -> Value:
+    """`torch.name`."""
+    path = libraries.canonical(f"{value.path}.{name}")
+    makes = VALUES.get(path)
+    if makes is not None:
+        return makes(machine)
+    if path.endswith("Tensor") and path.startswith("torch.cuda."):
+        return External(path, machine.site(node, frame))
+    return External(path)
+
+
+@on(METHOD, External)
+def external_method(machine: Machine, value: External, name: str, arguments: Call) -> Value:
+    """`torch.name(...)`."""
+    path = libraries.canonical(f"{value.path}.{name}")
+    makes = VALUES.get(path)
+    if makes is not None:
+        return call_value(machine, makes(machine), arguments)
+    return call_external(machine, External(path), arguments)
+
+
+# -- functions and files as objects
+
+
+@on(ATTRIBUTE, ModuleValue)
+def attribute_of_module(machine: Machine, value: ModuleValue, name: str, node: ir.Node, frame: Frame) -> Value:
+    """`module.name` of a project file."""
+    found = value.namespace.names.get(name)
+    if found is not None:
+        return found
+    inner = machine.project.submodule(machine, value.namespace, name)
+    return UNKNOWN if inner is None else inner
+
+
+@on(ASSIGN_ATTRIBUTE, ModuleValue)
+def assign_attribute_of_module(
+    machine: Machine, value: ModuleValue, name: str, new: Value, node: ir.Node, frame: Frame
+) -> None:
+    """`module.name = new` of a project file."""
+    machine.store.put(value.namespace.names, name, new)
+
+
+@on(ATTRIBUTE, Function)
+def function_attribute(machine: Machine, value: Function, name: str, node: ir.Node, frame: Frame) -> Value:
+    """`function.name`."""
+    known = value.attributes.get(name)
+    return UNKNOWN if known is None else known
+
+
+@on(ASSIGN_ATTRIBUTE, Function)
+def assign_function_attribute(
+    machine: Machine, value: Function, name: str, new: Value, node: ir.Node, frame: Frame
+) -> None:
+    """`function.name = new`."""
+    machine.store.put(value.attributes, name, new)

@@ -1,0 +1,359 @@
+"""User classes: order of resolution, what is an instance of what, construction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devlint.analysis.access import call_value, path_of
+from devlint.analysis.dispatch import (
+    ASSIGN_ATTRIBUTE,
+    ATTRIBUTE,
+    CALL,
+    CLASS_CONSTRUCTORS,
+    CLASS_METHODS,
+    METHODS,
+    Call,
+    on,
+)
+from devlint.analysis.values import (
+    BOOL,
+    UNKNOWN,
+    Array,
+    Bound,
+    Class,
+    Const,
+    DeviceValue,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Method,
+    ModuleState,
+    Scalar,
+    Sequence,
+    Super,
+    Tensor,
+    Unknown,
+    Value,
+    const,
+)
+from devlint.semantics import libraries
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+
+
+def mro(cls: Class) -> list[Value]:
+    """Return the classes in which attributes are looked up, `cls` first (depth first, later duplicates kept last)."""
+    if cls.order is None:
+        order: list[Value] = [cls]
+        for base in cls.bases:
+            for ancestor in mro(base) if isinstance(base, Class) else [base]:
+                if ancestor in order:
+                    order.remove(ancestor)
+                order.append(ancestor)
+        cls.order = order
+    return cls.order
+
+
+def find(cls: Value, name: str) -> tuple[Value, Value] | None:
+    """Return a class attribute and the class that has it."""
+    if isinstance(cls, Class):
+        for ancestor in mro(cls):
+            if isinstance(ancestor, Class) and name in ancestor.fields:
+                return ancestor.fields[name], ancestor
+    return None
+
+
+def external_bases(cls: Value) -> list[str]:
+    """Return the dotted names of the external classes among the ancestors, nearest first."""
+    if isinstance(cls, External):
+        return [cls.path]
+    if isinstance(cls, Class):
+        return [base.path for base in mro(cls) if isinstance(base, External)]
+    return []
+
+
+def is_open_class(cls: Value) -> bool:
+    """Whether attributes may come from an ancestor that is not in sight."""
+    if isinstance(cls, External):
+        return not libraries.is_closed_base(cls.path)
+    return not isinstance(cls, Class) or any(
+        is_open_class(base) if isinstance(base, External) else not isinstance(base, Class) for base in mro(cls)
+    )
+
+
+def is_module_class(cls: Value) -> bool:
+    """Whether instances are surely `nn.Module`s."""
+    if isinstance(cls, External):
+        return libraries.is_module(cls.path)
+    if isinstance(cls, Class):
+        if cls.is_module is None:
+            cls.is_module = False
+            cls.is_module = any(is_module_class(base) for base in cls.bases)
+        return cls.is_module
+    return False
+
+
+def is_subclass(cls: Value, other: Value) -> bool | None:
+    """Whether `cls` derives from `other`; None when that is not known."""
+    if isinstance(cls, Class):
+        if other in mro(cls):
+            return True
+        if isinstance(other, External):
+            if any(libraries.derives(path, other.path) for path in external_bases(cls)):
+                return True
+            return None if is_open_class(cls) and not is_module_class(cls) else False
+        return None if any(isinstance(base, Unknown) for base in mro(cls)) else False
+    if isinstance(cls, External) and isinstance(other, External):
+        return (
+            True if libraries.derives(cls.path, other.path) else None if libraries.is_class(cls.path) is None else False
+        )
+    return False if isinstance(other, Class) and isinstance(cls, External) else None
+
+
+_TYPES: dict[type, tuple[str, ...]] = {
+    Tensor: ("torch.Tensor", "torch.FloatTensor"),
+    Array: ("numpy.ndarray",),
+    DeviceValue: ("torch.device",),
+}
+
+
+def is_instance(machine: Machine, value: Value, cls: Value) -> bool | None:
+    """Whether `isinstance(value, cls)`; None when that is not known."""
+    if isinstance(cls, Sequence) and not cls.open:
+        answers = [is_instance(machine, value, one) for one in cls.items]
+        return True if True in answers else None if None in answers else False
+    if not isinstance(cls, (Class, External)):
+        return None
+    if isinstance(value, Instance):
+        return is_subclass(value.cls, cls)
+    if isinstance(value, (Unknown, External, Super)):
+        return None
+    if isinstance(cls, Class):
+        return False
+    path = libraries.canonical(cls.path)
+    if isinstance(value, Tensor):
+        if path in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
+            return value.is_parameter
+        return path == "torch.Tensor" if not path.startswith("torch.") else path in ("torch.Tensor",) or None
+    if isinstance(value, (Array, DeviceValue)):
+        return path in _TYPES[value.__class__]
+    python = (
+        path.removeprefix("builtins.")
+        .removeprefix("collections.abc.")
+        .removeprefix("typing.")
+        .removeprefix("collections.")
+    )
+    if isinstance(value, Const):
+        if path.startswith("builtins."):
+            kinds = {k.__name__ for k in type(value.value).__mro__}
+            return python in kinds
+        if python in ("Iterable", "Sequence", "Hashable", "Mapping", "Callable"):
+            return (
+                isinstance(value.value, (str, bytes)) and python in ("Iterable", "Sequence")
+            ) or python == "Hashable"
+        return False
+    if isinstance(value, Scalar):
+        return False if libraries.is_tensor_class(path) or python in ("list", "tuple", "dict") else None
+    if isinstance(value, Sequence):
+        if python in ("Iterable", "Sized", "Collection") or (
+            python in ("Sequence", "MutableSequence") and value.kind in ("list", "tuple")
+        ):
+            return True
+        return python in (value.kind, "object") or (python in ("list", "tuple") and value.kind == python)
+    if isinstance(value, Mapping):
+        return python in ("dict", "Mapping", "MutableMapping", "Iterable", "Dict", value.kind, "object")
+    if isinstance(value, (Function, Bound, Method)):
+        return python == "Callable"
+    return None
+
+
+def construct(machine: Machine, cls: Class, call: Call) -> Value:
+    """Build an instance of a user class."""
+    machine.visited[cls.node] = None
+    made = find(cls, "__new__")
+    instance = Instance(cls, machine.site(call.node, call.frame))
+    if is_module_class(cls):
+        instance.module = ModuleState()
+    if (made is not None and isinstance(made[0], Function)) or cls.properties.get("built elsewhere"):
+        return UNKNOWN
+    special = _special_class(machine, cls, call)
+    if special is not None:
+        return special
+    init = find(cls, "__init__")
+    if init is not None:
+        call_value(machine, Bound(init[0], instance), call)
+    elif cls.dataclass_fields is not None:
+        _construct_dataclass(machine, cls, instance, call)
+    else:
+        initialise_external(machine, cls, instance, call)
+    return instance
+
+
+def _special_class(machine: Machine, cls: Class, call: Call) -> Value | None:
+    for path in external_bases(cls):
+        constructor = CLASS_CONSTRUCTORS.get(path)
+        if constructor is not None:
+            return constructor(machine, cls, call)
+    return None
+
+
+def _construct_dataclass(machine: Machine, cls: Class, instance: Instance, call: Call) -> None:
+    fields = cls.dataclass_fields or []
+    for index, name in enumerate(fields):
+        value = call.argument(index, name)
+        if value is None:
+            found = find(cls, name)
+            value = UNKNOWN if call.open or found is None else _field_default(machine, found[0], call)
+        machine.store.put(instance.fields, name, value)
+    after = find(cls, "__post_init__")
+    if after is not None:
+        call_value(machine, Bound(after[0], instance), call.with_arguments([]))
+
+
+def annotated_fields(node: ir.Class) -> list[str]:
+    """The fields of a dataclass or named tuple, in order."""
+    fields: list[str] = []
+    for statement in node.body:
+        target: ir.Expr | None = None
+        if isinstance(statement, ir.Annotate):
+            target = statement.target
+        elif isinstance(statement, ir.Assign) and statement.annotation is not None:
+            target = statement.targets[0]
+        if isinstance(target, ir.Name):
+            fields.append(target.id)
+    return fields
+
+
+def make_members(machine: Machine, cls: Class) -> None:
+    """Turn the values that the body of a plain enumeration named into its members; equal values share one member.
+
+    A class that mixes in `str` or `int`, or that makes its members itself, keeps the values as they are.
+    """
+    mixed = any(path.rpartition(".")[2] in _VALUE_BASES for path in external_bases(cls))
+    if mixed or find(cls, "__new__") is not None or find(cls, "__init__") is not None:
+        return
+    made: list[tuple[Value, Instance]] = []
+    for name, value in list(cls.fields.items()):
+        if name.startswith("_") or isinstance(value, (Function, Bound, Class)) or _is_descriptor(value):
+            continue
+        member = next((found for known, found in made if _is_same(known, value)), None)
+        if member is None:
+            member = Instance(cls)
+            machine.store.put(member.fields, "name", const(name))
+            machine.store.put(member.fields, "value", value)
+            made.append((value, member))
+        machine.store.put(cls.fields, name, member)
+
+
+_VALUE_BASES = frozenset({"str", "int", "float", "StrEnum", "IntEnum", "Flag", "IntFlag"})
+
+
+def _is_same(one: Value, other: Value) -> bool:
+    return isinstance(one, Const) and isinstance(other, Const) and bool(one.value == other.value)
+
+
+def _is_descriptor(value: Value) -> bool:
+    return isinstance(value, Instance) and value.state.get("getter") is not None
+
+
+def _field_default(machine: Machine, value: Value, call: Call) -> Value:
+    if isinstance(value, Instance) and isinstance(value.cls, External) and value.cls.path == "dataclasses.field":
+        factory = value.state.get("default_factory")
+        if factory is not None:
+            return call_value(machine, factory, call.with_arguments([]))
+        default: Value = value.state.get("default", UNKNOWN)
+        return default
+    return value
+
+
+def modelled(machine: Machine, instance: Instance, name: str, call: Call) -> Value | None:
+    """What the models of the external bases answer for a method; None where no model does."""
+    for path in external_bases(instance.cls):
+        model = METHODS.get(path, {}).get(name)
+        if model is not None:
+            answer = model(machine, instance, call)
+            if answer is not None:
+                return answer
+    return None
+
+
+def initialise_external(machine: Machine, cls: Class, instance: Instance, call: Call) -> None:
+    """What `__init__` of an external base does to an instance."""
+    for path in external_bases(cls):
+        initialise = METHODS.get(path, {}).get("__init__")
+        if initialise is not None:
+            initialise(machine, instance, call)
+            return
+
+
+def bind(machine: Machine, attribute: Value, receiver: Value, node: ir.Node, frame: Frame) -> Value | None:
+    """What a class attribute is when read through an instance; None for a property without a getter."""
+    if attribute.__class__ is Function:
+        assert isinstance(attribute, Function)
+        kind = attribute.kind
+        if kind == "":
+            return Bound(attribute, receiver)
+        if kind in ("property", "cached_property"):
+            return call_value(machine, Bound(attribute, receiver), Call([], {}, node, frame))
+        if kind == "staticmethod":
+            return attribute
+        if kind == "classmethod":
+            return Bound(attribute, receiver.cls if isinstance(receiver, Instance) else receiver)
+        return Bound(attribute, receiver)
+    if isinstance(attribute, Instance) and attribute.state.get("getter") is not None:
+        return call_value(machine, Bound(attribute.state["getter"], receiver), Call([], {}, node, frame))
+    return attribute
+
+
+@on(ATTRIBUTE, Class)
+def class_attribute(machine: Machine, value: Class, name: str, node: ir.Node, frame: Frame) -> Value:
+    """`Class.name`."""
+    found = find(value, name)
+    if found is not None:
+        attribute = found[0]
+        if isinstance(attribute, Function) and attribute.kind == "classmethod":
+            return Bound(attribute, value)
+        return attribute
+    if name == "__name__":
+        return const(value.name)
+    for path in external_bases(value):
+        if name in CLASS_METHODS.get(path, ()):
+            return Bound(External(f"{path}.{name}"), value)
+    return Method(value, name) if value.properties.get("enum") else UNKNOWN
+
+
+@on(ASSIGN_ATTRIBUTE, Class)
+def assign_class_attribute(machine: Machine, value: Class, name: str, new: Value, node: ir.Node, frame: Frame) -> None:
+    """`Class.name = new`."""
+    machine.store.put(value.fields, name, new)
+
+
+@on(CALL, Class)
+def call_class(machine: Machine, value: Class, call: Call) -> Value:
+    """`Class(...)`."""
+    if value.properties.get("enum"):
+        return Instance(value) if not call.positional else UNKNOWN
+    return construct(machine, value, call)
+
+
+def truth_of_isinstance(machine: Machine, value: Value, cls: Value) -> Value:
+    """`isinstance(value, cls)` as a value."""
+    answer = is_instance(machine, value, cls)
+    if answer is None:
+        name = path_of(value)
+        kind = cls.path.split(".")[-1] if isinstance(cls, External) else getattr(cls, "name", "")
+        return Unknown(f"isinstance({name}, {kind})") if name and kind else BOOL
+    return const(answer)
+
+
+def is_member(value: Value) -> bool:
+    """Whether a value is a member of an enumeration of the project, which equals nothing but itself."""
+    return isinstance(value, Instance) and "value" in value.fields and _is_plain_enum(value.cls)
+
+
+def _is_plain_enum(cls: Value) -> bool:
+    return isinstance(cls, Class) and bool(cls.properties.get("enum")) and find(cls, "__eq__") is None

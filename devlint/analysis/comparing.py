@@ -1,0 +1,132 @@
+"""Comparisons: what is known of a value, devices, identity, membership."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING
+
+from devlint.analysis.choices import named_unknown
+from devlint.analysis.classes import is_member
+from devlint.analysis.containers import contains
+from devlint.analysis.devices import compare_devices
+from devlint.analysis.dispatch import evaluates
+from devlint.analysis.frames import Frame
+from devlint.analysis.tensors import compare_tensors
+from devlint.analysis.values import (
+    BOOL,
+    Array,
+    Const,
+    DeviceValue,
+    External,
+    Scalar,
+    Tensor,
+    Unknown,
+    Value,
+    const,
+)
+from devlint.semantics import libraries
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+
+_COMPARE = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@evaluates(ir.Compare)
+def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
+    """One comparison."""
+    machine.step()
+    left = machine.evaluate(node.left, frame)
+    right = machine.evaluate(node.right, frame)
+    symbol = node.operator
+    if symbol in ("is", "is-not"):
+        return _compare_identity(left, right, symbol)
+    if machine.device_count == 0 and _asks_for_cuda(symbol, left, right):
+        return const(symbol in ("!=", "not-in"))
+    if isinstance(left, DeviceValue) or isinstance(right, DeviceValue):
+        return compare_devices(machine, symbol, left, right, node, frame)
+    if symbol in ("in", "not-in"):
+        answer = contains(machine, right, left)
+        if answer is not None:
+            return const(answer if symbol == "in" else not answer)
+        return named_unknown(left, symbol, right) or _membership(left, symbol, right) or BOOL
+    if isinstance(left, Const) and isinstance(right, Const):
+        try:
+            return const(bool(_COMPARE[symbol](left.value, right.value)))
+        except Exception:
+            return BOOL
+    if isinstance(left, External) and isinstance(right, External) and symbol in ("==", "!="):
+        same = libraries.same_class(left.path, right.path)
+        if same is not None:
+            return const(same is (symbol == "=="))
+    if symbol in ("==", "!=") and is_member(left) and (is_member(right) or isinstance(right, Const)):
+        return const((left is right) is (symbol == "=="))
+    if isinstance(left, Tensor) or isinstance(right, Tensor):
+        return compare_tensors(machine, symbol, left, right, node, frame)
+    if isinstance(left, Array) or isinstance(right, Array):
+        return Array()
+    known = _compare_bounds(left, symbol, right)
+    if known is not None:
+        return const(known)
+    return named_unknown(left, symbol, right) or BOOL
+
+
+def _asks_for_cuda(symbol: str, left: Value, right: Value) -> bool:
+    """Whether a text that nobody can choose is compared with "cuda": `device.type == "cuda"`, `"cuda" in str(device)`.
+
+    Without a GPU it is something else: whoever put `cuda` there would have failed before.
+    """
+    if symbol in ("==", "!=") and isinstance(left, Const):
+        left, right = right, left
+    elif symbol in ("in", "not-in"):
+        left, right = right, left
+    elif symbol not in ("==", "!="):
+        return False
+    if not (isinstance(right, Const) and isinstance(right.value, str) and right.value.startswith("cuda")):
+        return False
+    return (isinstance(left, Unknown) and not left.named) or (isinstance(left, Scalar) and left.kind == "string")
+
+
+def _membership(left: Value, symbol: str, right: Value) -> Unknown | None:
+    if isinstance(left, Const) and isinstance(right, Unknown) and right.path:
+        text = f"{left.value!r} in {right.path}"
+        return Unknown(text if symbol == "in" else f"not {text}", right.named)
+    return None
+
+
+def _compare_identity(left: Value, right: Value, symbol: str) -> Value:
+    answer: bool | None = None
+    if isinstance(right, Const) and right.value is None:
+        if isinstance(left, Const):
+            answer = left.value is None
+        elif not isinstance(left, Unknown):
+            answer = False
+    elif isinstance(left, Const) and isinstance(right, Const):
+        answer = left.value is right.value or (type(left.value) is type(right.value) and left.value == right.value)
+    elif isinstance(left, External) and isinstance(right, External):
+        answer = left.path == right.path
+    elif not isinstance(left, (Unknown, Scalar, External)) and not isinstance(right, (Unknown, Scalar, External)):
+        answer = left is right
+    if answer is None:
+        return named_unknown(left, symbol, right) or BOOL
+    return const(answer if symbol == "is" else not answer)
+
+
+def _compare_bounds(left: Value, symbol: str, right: Value) -> bool | None:
+    """A size is at least 0: `x.shape[1] > -1`."""
+    if isinstance(left, Scalar) and left.low is not None and isinstance(right, Const):
+        if isinstance(right.value, (int, float)):
+            if symbol in (">", ">=", "!=") and right.value < left.low:
+                return True
+            if symbol in ("<", "<=", "==") and right.value < left.low:
+                return False
+    return None

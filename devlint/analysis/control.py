@@ -1,0 +1,406 @@
+"""Branches that the world does not decide, loops, and `try`: how one run covers several ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from devlint.analysis.choices import Decision
+from devlint.analysis.events import Choice
+from devlint.analysis.frames import Locals
+from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal
+from devlint.analysis.plain import ancestors
+from devlint.analysis.store import MISSING, differ
+from devlint.analysis.values import (
+    NUMBER,
+    SCALAR,
+    Array,
+    Const,
+    DeviceValue,
+    Instance,
+    Mapping,
+    Scalar,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    birth,
+)
+from devlint.syntax import ir
+from devlint.worlds import WORLDS
+
+if TYPE_CHECKING:
+    from devlint.analysis.choices import Decision
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+    from devlint.analysis.store import Delta
+
+MAX_ROUNDS_OPEN = 3
+MAX_ROUNDS_KNOWN = 8
+MOST_DEVICES = max(world.device_count for world in WORLDS)
+
+
+def fork(
+    machine: Machine,
+    decision: Decision,
+    yes: Callable[[], Signal | None],
+    no: Callable[[], Signal | None],
+    frame: Frame,
+) -> Signal | None:
+    """Run both sides from the same state and join them.
+
+    Where the join loses a device the condition is promoted: the entry point will be run again with each answer.
+    """
+    store, loss = machine.store, machine.loss
+    opened = store.open()
+    mark = store.mark()
+    depth = len(machine.path)
+    lost_before, loss.lost = loss.lost, False
+    guards = machine.guards
+    choice = decision.choice
+    assert choice is not None
+    machine.path.append(Choice(choice.condition, decision.polarity, choice.site))
+    named = isinstance(decision.key, str)
+    means = decision.polarity is not str(decision.key).endswith((" is None", " == -1"))
+    machine.guards += named and means
+    first = one_way(machine, yes)
+    first_delta = store.rollback(mark)
+    machine.guards = guards + (named and not means)
+    machine.path[depth:] = [Choice(choice.condition, not decision.polarity, choice.site)]
+    second = one_way(machine, no)
+    second_delta = store.rollback(mark)
+    del machine.path[depth:]
+    machine.guards = guards
+    signal = _rejoin(machine, frame, decision, first, second, first_delta, second_delta)
+    if loss.lost and decision.is_free:
+        machine.promoted.setdefault(decision.key, choice)
+    loss.lost = lost_before or loss.lost
+    if opened:
+        store.close()
+    return signal
+
+
+def one_way(machine: Machine, run: Callable[[], Signal | None]) -> Signal | None:
+    """Run one of several ways; a crash ends it alone."""
+    stack, activations = len(machine.stack), len(machine.activations)
+    trying, quiet, worker = machine.trying, machine.quiet, machine.worker
+    try:
+        return run()
+    except Crash:
+        del machine.stack[stack:]
+        del machine.activations[activations:]
+        machine.trying, machine.quiet, machine.worker = trying, quiet, worker
+        return RAISE
+
+
+def _rejoin(
+    machine: Machine,
+    frame: Frame,
+    decision: Decision,
+    first: Signal | None,
+    second: Signal | None,
+    first_delta: Delta,
+    second_delta: Delta,
+) -> Signal | None:
+    store, join = machine.store, machine.loss.join
+    if first is None and second is None:
+        store.merge(first_delta, second_delta, join)
+        return None
+    if first is not None and second is not None:
+        if first is RAISE:
+            store.apply(second_delta)
+            return second
+        if second is RAISE:
+            store.apply(first_delta)
+            return first
+        store.merge(first_delta, second_delta, join)
+        if first.kind == second.kind == "return":
+            return Signal("return", join(first.value, second.value))
+        returned = first if first.kind == "return" else second
+        _keep_return(machine, frame, decision, returned)
+        return second if returned is first else first
+    left, delta_left, delta_stays = (
+        (first, first_delta, second_delta) if first is not None else (second, second_delta, first_delta)
+    )
+    assert left is not None
+    store.apply(delta_stays)
+    _settle_choice(machine, frame, decision, left, first is not None)
+    _keep_return(machine, frame, decision, left)
+    if left is BREAK or left is CONTINUE:
+        frame.leaving.append((left.kind, delta_left))
+    if left is not RAISE and any(_carries_device(entry[3]) for entry in delta_left.values()):
+        machine.loss.lost = True
+    return None
+
+
+def _settle_choice(machine: Machine, frame: Frame, decision: Decision, left: Signal, first_left: bool) -> None:
+    """Where one side left for good, the rest of the path has the other answer: `if not args.cuda: return`."""
+    if not isinstance(decision.key, str) or left.kind not in ("return", "raise"):
+        return
+    if decision.key not in machine.settled:
+        machine.store.put(machine.settled, decision.key, decision.polarity is not first_left)
+        if left.kind == "return":
+            machine.store.set(frame, "settled", frame.settled | {decision.key})
+
+
+def _keep_return(machine: Machine, frame: Frame, decision: Decision, signal: Signal) -> None:
+    if signal.kind != "return":
+        return
+    value = signal.value
+    joined = value if frame.returns is None else machine.loss.join(frame.returns, value)
+    machine.store.set(frame, "returns", joined)
+    machine.store.set(frame, "return_keys", [*frame.return_keys, (decision.key, decision.choice)])
+
+
+def _carries_device(value: Any) -> bool:
+    return isinstance(value, (Tensor, DeviceValue, Instance)) or (
+        isinstance(value, str) and (value == "cpu" or value.startswith("cuda"))
+    )
+
+
+def loop(
+    machine: Machine,
+    items: list[Value],
+    is_open: bool,
+    body: Callable[[Value], Signal | None],
+    node: ir.Node,
+    frame: Frame,
+) -> Signal | None:
+    """Run a loop body until nothing that carries a device and lived before the round changes any more.
+
+    Known items that are objects or strings are all visited (at most 8). A loop is taken to run at least once.
+    Returns a signal other than break and continue; BREAK where the loop was surely left by it.
+    """
+    store = machine.store
+    opened = store.open()
+    frame.loops.append(node)
+    distinct = any(_is_distinct(item) if not is_open else _is_named(item) for item in items)
+    distinct = distinct or (not is_open and len(items) == MOST_DEVICES)  # the numbers of the devices, perhaps
+    limit = MAX_ROUNDS_OPEN if is_open and not distinct else MAX_ROUNDS_KNOWN
+    start = store.mark()
+    outer, frame.leaving = frame.leaving, []
+    try:
+        for index, item in enumerate(items[:limit]):
+            mark, began = store.mark(), birth()
+            signal = body(item)
+            if signal is None or signal is CONTINUE:
+                _come_back(machine, frame, "continue")
+            if signal is not None and signal is not CONTINUE:
+                return signal
+            if not _settle(machine, mark, began) and not distinct:
+                if is_open or index + 1 < len(items):
+                    _leave_open(machine, start)
+                return None
+        if is_open or len(items) > limit:
+            _leave_open(machine, start)
+    finally:
+        _come_back(machine, frame, "break")
+        frame.leaving = outer
+        frame.loops.pop()
+        if opened:
+            store.close()
+    return None
+
+
+def _come_back(machine: Machine, frame: Frame, kind: str) -> None:
+    """Join what was written on the ways that left by `break` (`continue`) into the state after the loop (round)."""
+    lost = machine.loss.lost
+    for _, delta in [entry for entry in frame.leaving if entry[0] == kind]:
+        machine.store.merge(delta, {}, machine.loss.join)
+    frame.leaving = [entry for entry in frame.leaving if entry[0] != kind]
+    machine.loss.lost = lost
+
+
+def _leave_open(machine: Machine, start: int) -> None:
+    """Containers that grew in a loop of which not every round was run may hold more than was seen."""
+    log = machine.store.log
+    assert log is not None
+    seen: set[int] = set()
+    for target, key, is_slot, old in log[start:]:
+        if is_slot and key == "items" and id(target) not in seen:
+            seen.add(id(target))
+            if not target.open and differ(old, target.items):
+                machine.store.set(target, "open", True)
+
+
+def _is_named(value: Value) -> bool:
+    """Whether an item of an open sequence is one of its own: a module, or a pair with one."""
+    if isinstance(value, Sequence) and value.kind == "tuple":
+        return any(_is_named(part) for part in value.items)
+    return isinstance(value, Instance) and value.module is not None
+
+
+def _is_distinct(value: Value) -> bool:
+    return not isinstance(value, (Scalar, Unknown, Array)) and not (
+        isinstance(value, Const) and not isinstance(value.value, str)
+    )
+
+
+def _settle(machine: Machine, mark: int, began: int) -> bool:
+    """Widen the numbers that the round changed; tell whether something changed that carries a device.
+
+    What the round made itself (variables, containers, activations of functions) is no change.
+    """
+    store = machine.store
+    log = store.log
+    assert log is not None
+    carried = False
+    seen: set[tuple[int, Any]] = set()
+    for target, key, is_slot, old in log[mark:]:
+        if target.__class__ in _BORN and target.born > began:
+            continue
+        identity = (id(target), key)
+        if identity in seen:
+            continue
+        seen.add(identity)
+        if old is MISSING:
+            continue
+        now = getattr(target, key) if is_slot else target.get(key, MISSING)
+        if now is old:
+            continue
+        if is_slot:
+            if key == "device":
+                carried = True
+            elif key == "items":
+                carried = carried or _weight(now) != _weight(old)
+            elif key in ("default_device", "current_device"):
+                carried = True
+        elif isinstance(old, Const):
+            if isinstance(now, Const):
+                if now.value != old.value:
+                    if isinstance(old.value, str) or old.value is None:
+                        carried = True
+                    elif not isinstance(old.value, bool):
+                        store.put(target, key, NUMBER if isinstance(old.value, (int, float)) else SCALAR)
+            elif not isinstance(now, (Scalar, Unknown, Array)):
+                carried = True
+        elif isinstance(old, Tensor) and isinstance(now, Tensor):
+            carried = carried or old.device != now.device or old.is_parameter != now.is_parameter
+        elif isinstance(old, (Sequence, Mapping)) and isinstance(now, (Sequence, Mapping)):
+            carried = carried or _weight(now.items) != _weight(old.items)
+        elif old.__class__ is dict and old == now:
+            continue
+        elif not (isinstance(old, (Unknown, Scalar, Array)) and isinstance(now, (Unknown, Scalar, Const, Array))):
+            carried = True
+    return carried
+
+
+_BORN = (Locals, Sequence, Mapping)
+
+
+def _weight(items: Any) -> list[Any]:
+    """What a container holds, as far as devices go."""
+    if items.__class__ not in (list, dict):
+        return []
+    values = items.values() if items.__class__ is dict else items
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            found.append(value.device)
+        elif isinstance(value, (Sequence, Mapping)):
+            found.extend(_weight(value.items))
+        elif not isinstance(value, (Const, Unknown, Scalar, Array)):
+            found.append(id(value))
+    return found
+
+
+_GUARDING = frozenset(
+    "Exception BaseException RuntimeError AssertionError TypeError AttributeError NameError ValueError "
+    "AcceleratorError CudaError UnboundLocalError StandardError NotImplementedError".split()
+)
+
+
+def guards(handler: ir.Handler) -> bool:
+    """Whether a handler would catch what torch raises about devices, and doesn't raise it again.
+
+    One that ends the program, or says in words of its own that a GPU is needed, was meant: an assertion does the same.
+    """
+    last = handler.body[-1] if handler.body else None
+    if isinstance(last, ir.Raise):
+        again = isinstance(last.value, ir.Name) and handler.name is not None and last.value.id == handler.name.id
+        if last.value is None or again:
+            return False
+    if handler.type is None:
+        return True
+    return any(name in _GUARDING for name in caught_names(handler))
+
+
+def caught_names(handler: ir.Handler) -> list[str]:
+    """The names of the exceptions that a handler catches."""
+    if handler.type is None:
+        return ["BaseException"]
+    types = handler.type.items if isinstance(handler.type, ir.Display) else [handler.type]
+    names = [kind.name if isinstance(kind, ir.Attribute) else getattr(kind, "id", "") for kind in types]
+    return [name for name in names if name]
+
+
+def catches(handler: ir.Handler, kind: str) -> bool:
+    """Whether a handler catches a builtin exception (or, for "", what torch raises about devices)."""
+    return not ancestors(kind).isdisjoint(caught_names(handler)) if kind else guards(handler)
+
+
+_ABSENT = frozenset({"FileNotFoundError", "OSError", "IOError", "EnvironmentError"})
+
+
+def run_try(machine: Machine, node: ir.Try, frame: Frame) -> Signal | None:
+    """`try`: where a handler has an answer to a missing file, both ways are possible."""
+    absent = next((handler for handler in node.handlers if not _ABSENT.isdisjoint(caught_names(handler))), None)
+    if absent is None or not any(isinstance(statement, ir.Assign) for statement in absent.body):
+        return _run_try(machine, node, frame)
+    site = machine.site(node, frame)
+    key = site.key
+    assumed = machine.assume.get(key)
+
+    def missing() -> Signal | None:
+        signal = machine.block(absent.body, frame)
+        final = machine.block(node.final, frame) if node.final else None
+        return signal if final is None else final
+
+    if assumed is not None:
+        return _run_try(machine, node, frame) if assumed else missing()
+    decision = Decision(None, key, Choice("", True, machine.site(absent, frame)))
+    return fork(machine, decision, lambda: _run_try(machine, node, frame), missing, frame)
+
+
+def _run_try(machine: Machine, node: ir.Try, frame: Frame) -> Signal | None:
+    """try/except/else/finally: a handler that would catch a device error makes the body silent and is its way out."""
+    guarding = any(guards(handler) for handler in node.handlers)
+    expected = len(machine.expected)
+    machine.expected += [name for handler in node.handlers for name in caught_names(handler)]
+    machine.trying += guarding
+    crash: Crash | None = None
+    signal: Signal | None = None
+    stack, activations = len(machine.stack), len(machine.activations)
+    try:
+        signal = machine.block(node.body, frame)
+    except Crash as raised:
+        crash = raised
+        del machine.stack[stack:]
+        del machine.activations[activations:]
+    finally:
+        machine.trying -= guarding
+        del machine.expected[expected:]
+    if crash is not None and not any(catches(handler, crash.kind) for handler in node.handlers):
+        if node.final:
+            machine.block(node.final, frame)
+        raise crash
+    if (crash is not None or signal is RAISE) and node.handlers:
+        kind = "" if crash is None else crash.kind
+        chosen = next((h for h in node.handlers if catches(h, kind)), node.handlers[0])
+        if chosen.name is not None:
+            machine.store.put(frame.names, chosen.name.id, Unknown())
+        signal = machine.block(chosen.body, frame)
+    elif signal is None:
+        if node.orelse:
+            signal = machine.block(node.orelse, frame)
+    final = machine.block(node.final, frame) if node.final else None
+    return signal if final is None else final
+
+
+def after_loop(machine: Machine, signal: Signal | None, orelse: list[Any], frame: Frame) -> Signal | None:
+    """What follows a loop that ended with `signal`."""
+    if signal is BREAK:
+        return None
+    if signal is not None:
+        return signal
+    return machine.block(orelse, frame) if orelse else None

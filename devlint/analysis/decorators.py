@@ -1,0 +1,124 @@
+"""Decorators: known ones are understood, the user's own are called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from devlint.analysis.access import call_value, path_of
+from devlint.analysis.choices import decide
+from devlint.analysis.classes import annotated_fields
+from devlint.analysis.dispatch import MODELS, Call
+from devlint.analysis.frames import Frame
+from devlint.analysis.values import (
+    UNKNOWN,
+    Bound,
+    Class,
+    Const,
+    External,
+    Function,
+    Instance,
+    Unknown,
+    Value,
+)
+from devlint.semantics import libraries, table
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+
+_TRANSPARENT = (
+    "torch.",
+    "functools.wraps",
+    "functools.lru_cache",
+    "functools.cache",
+    "abc.",
+    "typing.",
+    "typing_extensions.",
+    "numba.",
+    "pytest.",
+    "unittest.",
+    "click.",
+    "hydra.",
+    "overrides.",
+    "torch_geometric.",
+    "lightning.",
+    "pytorch_lightning.",
+    "transformers.",
+    "jaxtyping.",
+    "beartype.",
+    "spaces.",
+)
+
+_SKIPPING = ("pytest.mark.skip", "pytest.mark.skipif", "unittest.skip", "unittest.skipIf", "unittest.skipUnless")
+
+
+def decorate(machine: Machine, decorator: ir.Expr, value: Value, node: Any, frame: Frame) -> Value:
+    """Apply a decorator: known ones are understood or transparent, user functions are called, others give Unknown."""
+    if (
+        isinstance(decorator, ir.Attribute)
+        and decorator.name in ("setter", "getter", "deleter")
+        and isinstance(value, Function)
+    ):
+        existing = frame.names.get(value.node.name)
+        if isinstance(existing, Function) and existing.kind == "property":
+            if decorator.name == "setter":
+                existing.attributes["setter"] = value
+            return existing
+        return value
+    applied = machine.evaluate(decorator, frame)
+    path = path_of(applied)
+    if path is None and isinstance(applied, Instance) and isinstance(applied.cls, External):
+        path = applied.cls.path
+    if path is None and isinstance(applied, (Unknown, Const)) and isinstance(decorator, ir.Call):
+        path = path_of(machine.evaluate(decorator.function, frame))
+    if path in _SKIPPING and _is_skipped(machine, decorator, str(path), frame):
+        return UNKNOWN
+    if path is not None:
+        known = _known_decorator(machine, libraries.canonical(path), value, applied)
+        if known is not None:
+            return known
+    if isinstance(applied, (Function, Bound, Class)) or (
+        isinstance(applied, Instance) and isinstance(applied.cls, Class)
+    ):
+        return call_value(machine, applied, Call([value], {}, node, frame))
+    if isinstance(applied, External) and applied.path in MODELS:
+        return call_value(machine, applied, Call([value], {}, node, frame))
+    return UNKNOWN
+
+
+def _is_skipped(machine: Machine, decorator: ir.Expr, path: str, frame: Frame) -> bool:
+    """Whether a test does not run in this world; without a GPU an open condition is taken to be about that."""
+    if path in ("pytest.mark.skip", "unittest.skip"):
+        return True
+    if not isinstance(decorator, ir.Call) or not decorator.args:
+        return False
+    test = decorator.args[0]
+    skips = None if isinstance(test, ir.Const) and isinstance(test.value, str) else decide(machine, test, frame).truth
+    if skips is None:
+        return not machine.world.has_cuda
+    return skips is not (path == "unittest.skipUnless")
+
+
+def _known_decorator(machine: Machine, path: str, value: Value, applied: Value) -> Value | None:
+    name = path.rpartition(".")[2]
+    if isinstance(value, Function):
+        if path in ("builtins.property", "builtins.staticmethod", "builtins.classmethod") or name == "cached_property":
+            value.kind = "property" if name == "cached_property" else name
+            return value
+        if path in ("abc.abstractproperty",):
+            value.kind = "property"
+            return value
+        if path in ("contextlib.contextmanager", "contextlib.asynccontextmanager"):
+            value.kind = "contextmanager"
+            return value
+    if isinstance(value, Class):
+        if name in ("dataclass", "define", "frozen", "mutable", "s", "attrs") or path == "dataclasses.dataclass":
+            inherited = value.dataclass_fields or []
+            value.dataclass_fields = [*inherited, *(f for f in annotated_fields(value.node) if f not in inherited)]
+            return value
+        return value if not isinstance(applied, Unknown) else None
+    if path.startswith(_TRANSPARENT) or name in ("override", "final", "njit"):
+        return value
+    row = table.lookup(path)
+    return value if row is not None and row.effect == "transparent" else None

@@ -1,0 +1,508 @@
+"""Devices: what a device-like value means in this world, and what happens when the world does not have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, NoReturn
+
+from devlint.analysis.dispatch import ATTRIBUTE, METHOD, TRUTH, Call, models, on
+from devlint.analysis.events import (
+    AcceleratorMissing,
+    AvailabilityNotCalled,
+    CudaInWorker,
+    DeviceCompared,
+    DeviceNamed,
+    DeviceNumber,
+    DeviceUnavailable,
+    InvalidDevice,
+    Site,
+)
+from devlint.analysis.machine import Crash
+from devlint.analysis.values import (
+    BOOL,
+    NONE,
+    NUMBER,
+    POISON,
+    SOME_INDEX,
+    UNKNOWN,
+    Const,
+    DeviceValue,
+    External,
+    Instance,
+    Scalar,
+    Sequence,
+    Unknown,
+    Value,
+    const,
+    constant,
+)
+from devlint.semantics import errors
+from devlint.semantics.devices import ACCELERATORS, parse_device
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+
+UseKind = Literal["use", "query", "legacy"]
+
+
+def source_text(machine: Machine, site: Site) -> str:
+    """The program text at a site, on one line."""
+    module = machine.project.module(site.path)
+    if module is None:
+        return ""
+    lines = machine.project.rows(site.path)
+    at = site.at
+    if at.lineno > len(lines):
+        return ""
+    if at.end_lineno == at.lineno:
+        text: str = lines[at.lineno - 1].encode()[at.col_offset : at.end_col_offset].decode(errors="replace")
+        return text
+    first = lines[at.lineno - 1].encode()[at.col_offset :].decode(errors="replace")
+    middle = lines[at.lineno : at.end_lineno - 1]
+    last = lines[at.end_lineno - 1].encode()[: at.end_col_offset].decode(errors="replace")
+    return " ".join(part.strip() for part in [first, *middle, last])
+
+
+def is_device_like(value: Value | None) -> bool:
+    """Whether a value names a device: a handle, a string, an index."""
+    if isinstance(value, DeviceValue):
+        return True
+    return isinstance(value, Const) and isinstance(value.value, (str, int)) and not isinstance(value.value, bool)
+
+
+def resolve(
+    machine: Machine,
+    value: Value | None,
+    node: ir.Node,
+    frame: Frame,
+    operation: str = "",
+    kind: UseKind = "use",
+) -> str | None:
+    """Return the device that a device-like value means here and now: `cpu`, `cuda:0`; None when that is not known.
+
+    Where this world does not have it, that is told and POISON is returned; inside a `try` the program goes to its
+    handler.
+    """
+    if value is None:
+        return default_device(machine, node, frame, operation)
+    literal: Site | None = None
+    if isinstance(value, DeviceValue):
+        device_type, index, literal = value.type, value.index, value.site
+    elif isinstance(value, Const):
+        content = value.value
+        if content is None:
+            return default_device(machine, node, frame, operation)
+        if isinstance(content, str):
+            parsed = parse_device(content)
+            literal = value.site
+            if parsed is None:
+                return invalid(machine, content, node, frame, operation, literal)
+            device_type, index = parsed
+        elif isinstance(content, int) and not isinstance(content, bool):
+            if content < 0:
+                return negative(machine, value, node, frame, operation)
+            device_type, index = "cuda", content
+        else:
+            return None
+    else:
+        if isinstance(value, Instance) and isinstance(value.cls, External):
+            if value.cls.path == "torch.cuda.device":
+                site = machine.site(node, frame)
+                machine.emit(
+                    InvalidDevice,
+                    site,
+                    value.site or site,
+                    error=errors.message("invalid-device", form="context", operation=operation),
+                    is_context=True,
+                    operation=operation,
+                    text="torch.cuda.device",
+                )
+                return _gone(machine)
+        return None
+    return use(machine, device_type, index, node, frame, operation, literal, kind)
+
+
+def _gone(machine: Machine) -> str:
+    if machine.trying:
+        raise Crash
+    return POISON
+
+
+def invalid(
+    machine: Machine, text: str, node: ir.Node, frame: Frame, operation: str, literal: Site | None
+) -> str | None:
+    """A string that is no device; `"cuda:-1"` with a `-1` of `get_device()` in it is told as that number."""
+    site = machine.site(node, frame)
+    if literal is not None and text.endswith(":-1"):
+        asked = source_text(machine, literal)
+        if asked.endswith(".get_device()"):
+            error = errors.message("invalid-device", text=text)
+            machine.emit(DeviceNumber, site, literal, error=error, text=asked, use=operation)
+            return _gone(machine)
+    machine.emit(
+        InvalidDevice,
+        site,
+        literal or site,
+        error=errors.message("invalid-device", text=text),
+        text=text,
+        literal=literal,
+        operation=operation,
+    )
+    return _gone(machine)
+
+
+def negative(machine: Machine, value: Const, node: ir.Node, frame: Frame, operation: str) -> str | None:
+    """A negative index: what `get_device()` answers on the CPU."""
+    if value.site is not None:
+        machine.emit(
+            DeviceNumber,
+            machine.site(node, frame),
+            value.site,
+            error=errors.message("invalid-device", text=str(value.value)),
+            text=source_text(machine, value.site),
+            use=operation,
+        )
+        return _gone(machine)
+    return None
+
+
+def legacy_error(machine: Machine, operation: str) -> str | None:
+    """Return what a legacy CUDA tensor type raises in this world; None where there is CUDA."""
+    return None if machine.has_cuda else errors.message("no-cuda", operation=operation, device="cuda")
+
+
+def missing_accelerator(
+    machine: Machine, value: Const, node: ir.Node, frame: Frame, operation: str, attribute: str
+) -> NoReturn:
+    """`current_accelerator()` was None, and that is used as a device or an object.
+
+    Raises:
+        Crash: always.
+    """
+    error = errors.message("no-attribute", type="NoneType", name=attribute)
+    if not attribute:
+        error = (
+            "TypeError: device() received an invalid combination of arguments - got (NoneType), but expected one of:"
+        )
+    machine.crash(
+        AcceleratorMissing,
+        machine.site(node, frame),
+        value.site,
+        error=error,
+        use=f".{attribute}" if attribute else operation,
+    )
+
+
+def use(
+    machine: Machine,
+    device_type: str,
+    index: int | None,
+    node: ir.Node,
+    frame: Frame,
+    operation: str,
+    literal: Site | None = None,
+    kind: UseKind = "use",
+) -> str | None:
+    """Use a device of this type: its canonical name, or POISON when the world does not have it."""
+    site = machine.site(node, frame)
+    if literal is not None and device_type != "cpu" and DeviceNamed in machine.wanted and not machine.protocol:
+        machine.emit(DeviceNamed, site, literal, text=device_type if index is None else f"{device_type}:{index}")
+    machine.placements += 1
+    if device_type == "cpu":
+        return "cpu"
+    if device_type not in ACCELERATORS:
+        return None  # meta and friends: nothing is said about them
+    count = machine.device_count
+    if device_type != "cuda":
+        if machine.protocol:
+            return None
+        return unavailable(machine, device_type, index, site, operation, literal, kind)
+    machine.consulted.add("count" if index else "named")
+    if index == SOME_INDEX:
+        machine.consulted.add("rank")
+        if count:
+            touch(machine, site)
+            return None
+        return unavailable(machine, device_type, index, site, operation, literal, kind)
+    if count == 0:
+        machine.consulted.add("count" if machine.world.device_count else "named")
+        return unavailable(machine, device_type, index, site, operation, literal, kind)
+    if machine.worker is not None:
+        machine.emit(
+            CudaInWorker,
+            site,
+            error=errors.message("fork"),
+            operation=operation,
+            loader=machine.worker,
+        )
+        return _gone(machine)
+    touch(machine, site)
+    if index is None:
+        index = machine.state.current_device
+        if index is None:
+            return None
+    if index >= count:
+        return unavailable(machine, device_type, index, site, operation, literal, kind)
+    return f"cuda:{index}"
+
+
+def touch(machine: Machine, site: Site) -> None:
+    """CUDA is initialised here, if it was not before."""
+    if machine.state.cuda_initialised is None and machine.has_cuda:
+        machine.store.set(machine.state, "cuda_initialised", site)
+
+
+def unavailable(
+    machine: Machine,
+    device_type: str,
+    index: int | None,
+    site: Site,
+    operation: str,
+    literal: Site | None,
+    kind: UseKind = "use",
+) -> str | None:
+    """Tell that this world does not have a device."""
+    if machine.protocol and not machine.importing:
+        if machine.trying:
+            raise Crash
+        return POISON if machine.has_cuda else None
+    state = machine.state
+    if state.misled:
+        return _gone(machine)
+    count = machine.device_count
+    hidden = state.visible is not None and bool(index) and index != SOME_INDEX and machine.has_several and count > 0
+    if device_type != "cuda":
+        error = errors.message("no-cuda", operation=operation, device=device_type)
+    elif count == 0:
+        error = errors.message("no-cuda", operation=operation, device="cuda")
+    else:
+        error = errors.message("ordinal", operation=operation)
+    root = literal or site
+    machine.emit(
+        DeviceUnavailable,
+        site,
+        root,
+        error=error,
+        device=str(DeviceValue(device_type, index)),
+        index=None if index == SOME_INDEX else index,
+        literal=literal,
+        operation=operation,
+        kind=kind,
+        at_import=machine.importing > 0,
+        hidden=hidden,
+        guarded=machine.guards > 0 or (literal is not None and literal.key in machine.options),
+        visible=state.visible_text,
+    )
+    return _gone(machine)
+
+
+def default_device(machine: Machine, node: ir.Node, frame: Frame, operation: str = "") -> str | None:
+    """Where factories create when they are not told."""
+    default = machine.state.default_device
+    if default is None:
+        return "cpu"
+    if default.__class__ is not DeviceValue or default.type == "?":
+        return None
+    return resolve(machine, default, node, frame, operation)
+
+
+# -- torch.device
+
+
+@models("torch.device")
+def torch_device(machine: Machine, call: Call) -> Value | None:
+    """`torch.device("cuda:0")`, `torch.device("cuda", 0)`, `torch.device(0)`: touches nothing."""
+    first = call.argument(0, "type") or call.argument(0, "device")
+    index = call.argument(1, "index")
+    if isinstance(first, DeviceValue):
+        return DeviceValue(first.type, first.index, first.site)
+    site = machine.site(call.node, call.frame)
+    if isinstance(first, Const) and isinstance(first.value, str):
+        parsed = parse_device(first.value)
+        if parsed is None:
+            machine.crash(
+                InvalidDevice,
+                site,
+                first.site or site,
+                error=errors.message("invalid-device", text=first.value),
+                text=first.value,
+                literal=first.site,
+                operation="torch.device",
+            )
+        number = parsed[1]
+        if isinstance(index, Const) and isinstance(index.value, int):
+            number = index.value
+            if number < 0:
+                if index.site is not None:
+                    negative(machine, index, call.node, call.frame, "torch.device")
+                raise Crash
+        elif index is not None:
+            number = SOME_INDEX if isinstance(index, (Unknown, Scalar)) else None
+            if number is None:
+                return UNKNOWN
+        return DeviceValue(parsed[0], number, first.site or site)
+    if isinstance(first, Const) and isinstance(first.value, int) and not isinstance(first.value, bool):
+        if first.value < 0 and first.site is not None:
+            negative(machine, first, call.node, call.frame, "torch.device")
+        if not machine.has_cuda:
+            return Unknown()
+        return DeviceValue("cuda", first.value, site)
+    if isinstance(first, Const) and first.value is None and first.site is not None:
+        missing_accelerator(machine, first, call.node, call.frame, "torch.device", "")
+    if isinstance(first, Unknown) and first.path:
+        return Unknown(first.path, first.named)
+    if isinstance(first, Instance) and isinstance(first.cls, External) and first.cls.path == "torch.cuda.device":
+        resolve(machine, first, call.node, call.frame, "torch.device")
+    return UNKNOWN
+
+
+@on(ATTRIBUTE, DeviceValue)
+def device_attribute(machine: Machine, value: DeviceValue, name: str, node: ir.Node, frame: Frame) -> Value:
+    """`device.type`, `device.index`."""
+    if name == "type":
+        return Const(value.type, value.site)
+    if name == "index":
+        return NONE if value.index is None else NUMBER if value.index == SOME_INDEX else const(value.index)
+    return UNKNOWN
+
+
+@on(METHOD, DeviceValue)
+def device_method(machine: Machine, value: DeviceValue, name: str, call: Call) -> Value:
+    """Methods of `torch.device`: entered and left by hand, it changes where factories create."""
+    state = machine.state
+    if value.is_text:
+        start = constant(call.argument(0, "prefix"))
+        return const(value.type.startswith(start)) if name == "startswith" and isinstance(start, str) else UNKNOWN
+    if name == "__enter__":
+        machine.store.put(machine.entered, id(value), state.default_device)
+        machine.store.set(state, "default_device", value)
+        return value
+    if name == "__exit__":
+        machine.store.set(state, "default_device", machine.entered.get(id(value)))
+        return NONE
+    return UNKNOWN
+
+
+@on(TRUTH, External)
+def external_truth(machine: Machine, value: External) -> bool | None:
+    """Functions are true: `if torch.cuda.is_available:`."""
+    return True if value.path.endswith((".is_available", ".device_count")) else None
+
+
+def note_condition(machine: Machine, value: Value, test: ir.Expr, frame: Frame) -> None:
+    """Tell of an availability function that was tested, not called."""
+    if isinstance(value, External) and value.path.endswith("cuda.is_available") and not machine.has_cuda:
+        machine.store.set(machine.state, "misled", True)
+        machine.emit(
+            AvailabilityNotCalled,
+            machine.site(test, frame),
+            error=errors.message("no-cuda"),
+            text=source_text(machine, machine.site(test, frame)),
+        )
+
+
+def compare_devices(machine: Machine, symbol: str, left: Value, right: Value, node: ir.Compare, frame: Frame) -> Value:
+    """`x.device == y.device`, `device == "cuda"`: constants where both are known."""
+    for side, other in ((left, right), (right, left)):
+        if isinstance(side, DeviceValue) and side.is_text:
+            return _compare_text(symbol, side, other, side is right)
+    if symbol in ("in", "not-in"):
+        return _device_within(machine, symbol, left, right, node, frame)
+    if symbol not in ("==", "!="):
+        return BOOL
+    swapped = not isinstance(left, DeviceValue)
+    device, other = (right, left) if swapped else (left, right)
+    assert isinstance(device, DeviceValue)
+    if device.index == SOME_INDEX or (isinstance(other, DeviceValue) and other.index == SOME_INDEX):
+        return BOOL
+    if isinstance(other, DeviceValue):
+        equal = device.type == other.type and device.index == other.index
+        if not equal and device.type == other.type == "cuda" and (device.index is None) != (other.index is None):
+            _compared(machine, "index", symbol, node, frame, True, False)
+        return const(equal if symbol == "==" else not equal)
+    if isinstance(other, Const) and isinstance(other.value, str):
+        parsed = parse_device(other.value)
+        if parsed is not None and parsed[0] == device.type and parsed[1] in (None, device.index):
+            _compared(machine, "string", symbol, node, frame, True, swapped)
+        return const(symbol == "!=")
+    return BOOL
+
+
+def _compare_text(symbol: str, text: DeviceValue, other: Value, on_the_right: bool) -> Value:
+    """A comparison with `f"cuda:{rank}"`, which is a string: `"cuda" in device`."""
+    begin = f"{text.type}:"
+    known = other.value if isinstance(other, Const) and isinstance(other.value, str) else None
+    if symbol in ("in", "not-in"):
+        if on_the_right and known is not None and known in begin:
+            return const(symbol == "in")
+        return BOOL
+    if known is not None and not known.startswith(begin):
+        return const(symbol == "!=")
+    return BOOL
+
+
+def _device_within(machine: Machine, symbol: str, left: Value, right: Value, node: ir.Compare, frame: Frame) -> Value:
+    """`x.device in ("cpu", "cuda")`: no string is equal to a device; and in a device is nothing."""
+    if isinstance(right, DeviceValue):
+        if not isinstance(left, Const) or not isinstance(left.value, str):
+            return BOOL
+        if right.is_text:
+            return const((left.value in f"{right.type}:") is (symbol == "in"))
+        _compared(machine, "string", symbol, node, frame, True, True, errors.message("not-iterable"))
+        raise Crash
+    if not isinstance(left, DeviceValue) or not isinstance(right, Sequence) or right.open or not right.items:
+        return BOOL
+    names = [item.value for item in right.items if isinstance(item, Const) and isinstance(item.value, str)]
+    if len(names) < len(right.items):
+        return BOOL
+    if any(
+        parsed is not None and parsed[0] == left.type and parsed[1] in (None, left.index)
+        for parsed in map(parse_device, names)
+    ):
+        _compared(machine, "string", symbol, node, frame, True, False)
+    return const(symbol == "not-in")
+
+
+def _compared(
+    machine: Machine,
+    kind: Literal["string", "index"],
+    symbol: str,
+    node: ir.Compare,
+    frame: Frame,
+    equal: bool,
+    swapped: bool,
+    error: str | None = None,
+) -> None:
+    if error is not None and machine.trying:
+        raise Crash
+    machine.emit(
+        DeviceCompared,
+        machine.site(node, frame),
+        error=error,
+        kind=kind,
+        left=source_text(machine, machine.site(node.left, frame)),
+        right=source_text(machine, machine.site(node.right, frame)),
+        operator=symbol.replace("-", " "),
+        intended=equal if symbol in ("==", "in") else not equal,
+        reversed_operands=swapped,
+    )
+
+
+def enter_device(machine: Machine, value: DeviceValue, node: ir.Node, frame: Frame) -> Callable[[], None]:
+    """`with torch.device(...):` changes where factories create."""
+    before = machine.state.default_device
+    machine.store.set(machine.state, "default_device", value)
+
+    def leave() -> None:
+        machine.store.set(machine.state, "default_device", before)
+
+    return leave
+
+
+def indexed_device_name(machine: Machine, index: Value, node: ir.FString, frame: Frame) -> Value:
+    """`f"cuda:{i}"` with an index that is not known: a device of its own name."""
+    made = DeviceValue("cuda", SOME_INDEX, machine.site(node, frame))
+    made.is_text = True
+    return made

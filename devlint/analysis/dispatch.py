@@ -1,0 +1,145 @@
+"""The tables through which the interpreter finds what to do with a node or a value, by its class.
+
+Each room registers its functions here when it is imported; `devlint.analysis.rooms` imports them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from devlint.analysis.values import Const, Value
+
+if TYPE_CHECKING:
+    from devlint.analysis.events import Site
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+    from devlint.syntax import ir
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Call:
+    """The arguments of one call, evaluated, and where it stands.
+
+    `open`: there are `*args` or `**kwargs` of unknown content. `unused`: it is a statement of its own.
+    `positional` holds only what stands before an unknown `*args`.
+    """
+
+    __slots__ = ("positional", "keywords", "open", "node", "frame", "unused")
+
+    def __init__(
+        self,
+        positional: list[Value],
+        keywords: dict[str, Value],
+        node: ir.Node,
+        frame: Frame,
+        open: bool = False,
+        unused: bool = False,
+    ) -> None:
+        self.positional = positional
+        self.keywords = keywords
+        self.node = node
+        self.frame = frame
+        self.open = open
+        self.unused = unused
+
+    def argument(self, position: int, name: str) -> Value | None:
+        """Return an argument by position or name, None when it was not given (or is not known to be)."""
+        if 0 <= position < len(self.positional):
+            return self.positional[position]
+        return self.keywords.get(name)
+
+    def given(self, position: int, name: str) -> Value | None:
+        """Like `argument`, but None also when None was passed."""
+        value = self.argument(position, name)
+        return None if value.__class__ is Const and value.value is None else value
+
+    def values(self) -> list[Value]:
+        """All arguments, positional first."""
+        return [*self.positional, *self.keywords.values()]
+
+    def with_arguments(self, positional: list[Value], keywords: dict[str, Value] | None = None) -> Call:
+        """The same call with other arguments."""
+        return Call(positional, {} if keywords is None else keywords, self.node, self.frame, self.open)
+
+
+class Iteration:
+    """What iterating a value gives: known items in order, and whether there may be more."""
+
+    __slots__ = ("items", "open")
+
+    def __init__(self, items: list[Value], open: bool) -> None:
+        self.items = items
+        self.open = open
+
+
+Model = Callable[["Machine", Call], "Value | None"]
+"""Answers a call of an external name; None: no answer, ask the tables."""
+
+EVALUATE: dict[type, Callable[[Machine, Any, Frame], Value]] = {}
+EXECUTE: dict[type, Callable[[Machine, Any, Frame], Any]] = {}
+
+ATTRIBUTE: dict[type, Callable[[Machine, Any, str, ir.Node, Frame], Value]] = {}
+"""`value.name` by class of the value."""
+ASSIGN_ATTRIBUTE: dict[type, Callable[[Machine, Any, str, Value, ir.Node, Frame], None]] = {}
+METHOD: dict[type, Callable[[Machine, Any, str, Call], Value]] = {}
+"""`value.name(...)` where that is not an attribute that is then called."""
+CALL: dict[type, Callable[[Machine, Any, Call], Value]] = {}
+ITEM: dict[type, Callable[[Machine, Any, Value, ir.Node, Frame], Value]] = {}
+ASSIGN_ITEM: dict[type, Callable[[Machine, Any, Value, Value, ir.Node, Frame], None]] = {}
+ITERATE: dict[type, Callable[[Machine, Any, ir.Node, Frame, int], Iteration | None]] = {}
+"""Iterating a value; the last argument is how many items are wanted at least (for unpacking), 0 if any number is."""
+TRUTH: dict[type, Callable[[Machine, Any], bool | None]] = {}
+BINARY: dict[type, Callable[[Machine, str, Any, Any, ir.Node, Frame], Value | None]] = {}
+"""`left operator right` where either is of that class; asked for the left one first."""
+ENTER: dict[str, Callable[[Machine, Any, Value | None, ir.Node, Frame], tuple[Value, Callable[[], None] | None]]] = {}
+"""`with value as target`, by external path: gives what is bound, and what to do at the end."""
+
+MODELS: dict[str, Model] = {}
+"""Calls of external names, by canonical path."""
+METHODS: dict[str, dict[str, Callable[[Machine, Any, Call], Value | None]]] = {}
+"""Methods of instances of external classes: canonical class path -> method name -> model ("*" for all others)."""
+INSTANCE_ATTRIBUTES: dict[str, Callable[[Machine, Any, str, Site], Value | None]] = {}
+"""Attributes of instances of external classes, by canonical class path."""
+VALUES: dict[str, Callable[[Machine], Value]] = {}
+"""External names that stand for a value, not a callable (`os.environ`)."""
+
+CLASS_CONSTRUCTORS: dict[str, Callable[[Machine, Any, Call], Value | None]] = {}
+"""Building an instance of a user class that derives from this external class, where that is special; None: it isn't."""
+CLASS_METHODS: dict[str, tuple[str, ...]] = {"torch.autograd.Function": ("apply",)}
+"""Class methods that user classes inherit from an external class (`Function.apply`); models under `base.method`."""
+
+
+def evaluates(node: type) -> Callable[[F], F]:
+    """Register a function that evaluates an expression node."""
+    return _into(EVALUATE, node)
+
+
+def executes(node: type) -> Callable[[F], F]:
+    """Register a function that executes a statement node."""
+    return _into(EXECUTE, node)
+
+
+def models(*paths: str) -> Callable[[F], F]:
+    """Register a model for calls of external names."""
+    return _into(MODELS, *paths)
+
+
+def method_models(cls: str, *names: str) -> Callable[[F], F]:
+    """Register a model for methods of an external class."""
+    return _into(METHODS.setdefault(cls, {}), *names)
+
+
+def on(table: dict[Any, Any], *keys: Any) -> Callable[[F], F]:
+    """Register a function in one of the tables."""
+    return _into(table, *keys)
+
+
+def _into(table: dict[Any, Any], *keys: Any) -> Callable[[F], F]:
+    def register(function: F) -> F:
+        for key in keys:
+            table[key] = function
+        return function
+
+    return register

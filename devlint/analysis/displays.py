@@ -1,0 +1,150 @@
+"""Displays, comprehensions and f-strings: what makes a container or a string in an expression."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from devlint.analysis.access import iterate
+from devlint.analysis.binding import bind
+from devlint.analysis.choices import decide
+from devlint.analysis.devices import indexed_device_name
+from devlint.analysis.dispatch import evaluates
+from devlint.analysis.frames import Frame
+from devlint.analysis.plain import NotConstant, join_all, key_of, without_repeats
+from devlint.analysis.values import (
+    MAX_ITEMS,
+    UNKNOWN,
+    Const,
+    DeviceValue,
+    Mapping,
+    Scalar,
+    Sequence,
+    Unknown,
+    Value,
+)
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+
+@evaluates(ir.Display)
+def evaluate_display(machine: Machine, node: ir.Display, frame: Frame) -> Value:
+    """A list, tuple or set display."""
+    items: list[Value] = []
+    is_open = False
+    for part in node.items:
+        if isinstance(part, ir.Starred):
+            found = iterate(machine, machine.evaluate(part.value, frame), node, frame)
+            if found is None:
+                is_open = True
+            else:
+                items.extend(found.items)
+                is_open = is_open or found.open
+        else:
+            items.append(machine.evaluate(part, frame))
+    if node.kind == "set":
+        items = without_repeats(items)
+    if len(items) > MAX_ITEMS:
+        return Sequence(node.kind, items[:MAX_ITEMS], True)
+    return Sequence(node.kind, items, is_open)
+
+
+@evaluates(ir.DictDisplay)
+def evaluate_dict(machine: Machine, node: ir.DictDisplay, frame: Frame) -> Value:
+    """A dict display."""
+    items: dict[Any, Value] = {}
+    rest: Value | None = None
+    is_open = False
+    for key, expression in node.items:
+        if key is None:
+            value = machine.evaluate(expression, frame)
+            if isinstance(value, Mapping):
+                items.update(value.items)
+                rest = value.rest if rest is None else rest
+                is_open = is_open or value.open
+            else:
+                is_open = True
+            continue
+        name = machine.evaluate(key, frame)
+        value = machine.evaluate(expression, frame)
+        try:
+            items[key_of(name)] = value
+        except NotConstant:
+            rest = value if rest is None else join_all(machine, (rest, value))
+    return Mapping(items, rest, is_open)
+
+
+@evaluates(ir.Comprehension)
+def evaluate_comprehension(machine: Machine, node: ir.Comprehension, frame: Frame) -> Value:
+    """A comprehension: run in a frame of its own, over the known items (at most 64) or two unknown ones."""
+    inner = Frame({}, frame, frame.namespace, frame.tick)
+    inner.function = frame.function
+    inner.loops = [*frame.loops, node]
+    values: list[Value] = []
+    mapping: dict[Any, Value] = {}
+    rest: list[Value] = []
+    state = {"open": False}
+
+    def run(index: int) -> None:
+        if index == len(node.generators):
+            machine.step()
+            value = machine.evaluate(node.element, inner)
+            if node.key is not None:
+                try:
+                    mapping[key_of(machine.evaluate(node.key, inner))] = value
+                except NotConstant:
+                    rest.append(value)
+            else:
+                values.append(value)
+            return
+        generator = node.generators[index]
+        iterable = machine.evaluate(generator.iterable, inner if index else frame)
+        found = iterate(machine, iterable, node, frame)
+        items = found.items if found is not None else [UNKNOWN]
+        if found is None or found.open:
+            state["open"] = True
+        if found is not None and found.open and not items:
+            items = [UNKNOWN]
+        for value in items[:MAX_ITEMS]:
+            bind(machine, generator.target, value, node, inner)
+            keep = True
+            for condition in generator.conditions:
+                answer = decide(machine, condition, inner).truth
+                if answer is False:
+                    keep = False
+                    break
+                if answer is None:
+                    state["open"] = True
+            if keep:
+                run(index + 1)
+
+    run(0)
+    if node.kind == "dict":
+        return Mapping(mapping, join_all(machine, rest) if rest else None, state["open"])
+    if node.kind == "set":
+        values = without_repeats(values)
+    return Sequence(node.kind, values[:MAX_ITEMS], state["open"] or len(values) > MAX_ITEMS)
+
+
+@evaluates(ir.FString)
+def evaluate_fstring(machine: Machine, node: ir.FString, frame: Frame) -> Value:
+    """An f-string: known when its fields are."""
+    text = ""
+    known = True
+    site = machine.site(node, frame)
+    for part in node.parts:
+        value = machine.evaluate(part, frame)
+        if isinstance(value, Const):
+            text += str(value.value)
+            if value.value == -1 and value.site is not None:
+                site = value.site  # `get_device()` said so
+        elif isinstance(value, DeviceValue):
+            text += str(value)
+        else:
+            if not known:
+                continue
+            if text in ("cuda:", "cuda") and isinstance(value, (Unknown, Scalar)):
+                return indexed_device_name(machine, value, node, frame)
+            known = False
+    return Const(text, site) if known else Scalar(kind="string")

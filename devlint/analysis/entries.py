@@ -1,0 +1,232 @@
+"""Entry points: where a file is entered, and with what.
+
+Programs are run as `__main__`. Code that nobody in sight calls is entered by protocol: a module class that nobody
+builds is built, moved to the world's accelerator and called with inputs there; a function gets unknown arguments, and
+only what is certain whatever they are is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from devlint.analysis.access import call_value
+from devlint.analysis.calls import invoke
+from devlint.analysis.classes import external_bases, find, is_module_class
+from devlint.analysis.dispatch import Call
+from devlint.analysis.frames import Frame, Namespace
+from devlint.analysis.models.frameworks import enter_hook, is_hook
+from devlint.analysis.module_moves import move_module
+from devlint.analysis.values import (
+    Bound,
+    Class,
+    Const,
+    Function,
+    Instance,
+    Tensor,
+    Unknown,
+    Value,
+)
+from devlint.semantics.devices import parse_device
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+
+class Entry:
+    """An entry point by protocol: a key, how many rows it has, and how it is run."""
+
+    __slots__ = ("key", "rows", "run")
+
+    def __init__(self, key: tuple[object, ...], rows: int, run: Callable[[], None]) -> None:
+        self.key = key
+        self.rows = rows
+        self.run = run
+
+
+def is_program(module: ir.Module, is_document: bool) -> bool:
+    """Whether a file does work when it is run: a main guard, a notebook or document, or statements that act."""
+    if is_document or module.has_main_guard:
+        return True
+    acting = 0
+    for statement in module.body:
+        if isinstance(statement, (ir.For, ir.While)):
+            return True
+        if isinstance(statement, ir.With):
+            return True
+        if isinstance(statement, ir.ExprStatement) and isinstance(statement.value, ir.Call):
+            function = statement.value.function
+            name = function.name if isinstance(function, ir.Attribute) else getattr(function, "id", "")
+            if name not in _HARMLESS_STATEMENTS:
+                acting += 1
+    return acting >= 1
+
+
+_HARMLESS_STATEMENTS = frozenset(
+    "filterwarnings simplefilter append insert basicConfig getLogger setLevel register update extend add "
+    "add_argument set_start_method seed manual_seed manual_seed_all".split()
+)
+
+
+def protocol_entries(machine: Machine, namespace: Namespace) -> Iterator[Entry]:
+    """The classes and functions of a file that speak of devices and that no run has reached."""
+    frame = Frame(namespace.names, None, namespace)
+    for value in list(namespace.names.values()):
+        if isinstance(value, Function):
+            if value.frame.namespace is namespace and value.node.speaks and value.node not in machine.visited:
+                yield _function_entry(machine, value, frame)
+        elif isinstance(value, Class) and value.frame.namespace is namespace and value.node not in machine.visited:
+            if not value.node.speaks:
+                continue
+            if is_module_class(value):
+                yield Entry(("class", _rows(value.node)[0]), _length(value.node), _module_run(machine, value, frame))
+            yield from _method_entries(machine, value, frame)
+
+
+def _method_entries(machine: Machine, cls: Class, frame: Frame) -> Iterator[Entry]:
+    for name, method in list(cls.fields.items()):
+        if not isinstance(method, Function) or method.frame.namespace is not frame.namespace:
+            continue
+        if name in ("__init__", "forward") and is_module_class(cls):
+            continue
+        if (method.node.speaks or is_hook(cls, name)) and method.node not in machine.visited:
+
+            def run(method: Function = method) -> None:
+                if method.node not in machine.visited:
+                    run_method(machine, cls, method, frame)
+
+            yield Entry(("method", _rows(method.node)[0]), _length(method.node), run)
+
+
+def _function_entry(machine: Machine, function: Function, frame: Frame) -> Entry:
+    def run() -> None:
+        node = function.node
+        arguments = Call([], {}, node, frame, open=True)
+        invoke(machine, function, arguments, None)
+
+    return Entry(("function", _rows(function.node)[0]), _length(function.node), run)
+
+
+def accelerator(machine: Machine) -> str:
+    """Where modules and inputs are by protocol: the world's last device, so that gpu2 tells `cuda` from a choice."""
+    count = machine.device_count
+    return f"cuda:{count - 1}" if count else "cpu"
+
+
+def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None]:
+    def run() -> None:
+        placements = machine.placements
+        instance = construct_by_protocol(machine, cls, frame)
+        if not isinstance(instance, Instance) or instance.module is None:
+            return
+        placed = machine.placements != placements or instance.module.unsure
+        device = accelerator(machine)
+        if not placed:
+            move_module(machine, instance, device, cls.node, frame)
+        found = find(cls, "forward")
+        if found is None or not isinstance(found[0], Function):
+            return
+        forward = found[0]
+        parameters = forward.node.parameters
+        arguments: list[Value] = []
+        for name in parameters.positional[1:]:
+            if name in forward.defaults:
+                break
+            arguments.append(protocol_input(machine, forward, name, device if not placed else None, frame))
+        keywords: dict[str, Value] = {
+            name: Unknown(name) for name in [*parameters.positional[1 + len(arguments) :], *parameters.keyword]
+        }
+        call = Call(arguments, keywords, cls.node, frame)
+        invoke(machine, forward, call, instance, is_forward=False)
+
+    return run
+
+
+_NOT_TENSORS = frozenset(
+    "batch batch_size n num mode training args kwargs cfg config opt return_dict device name names data sample targets "
+    "inputs features outputs outs preds predictions kwarg epoch step iteration index idx k temperature".split()
+)
+
+
+def protocol_input(machine: Machine, forward: Function, name: str, device: str | None, frame: Frame) -> Value:
+    """What a forward gets by protocol: a tensor on the accelerator, unless its annotation says something else."""
+    annotation = forward.node.parameters.annotations.get(name)
+    if annotation is not None:
+        text = _annotation_text(annotation)
+        if "Tensor" not in text.split(".")[-1]:
+            return Unknown(name)
+    elif name in _NOT_TENSORS:
+        return Unknown(name)
+    tensor = Tensor(device, None, machine.origin("input", forward.node, frame, device, name), assumed=True)
+    return tensor if device is not None else Tensor(None)
+
+
+def _annotation_text(annotation: ir.Expr) -> str:
+    if isinstance(annotation, ir.Name):
+        return annotation.id
+    if isinstance(annotation, ir.Attribute):
+        return f"{_annotation_text(annotation.value)}.{annotation.name}"
+    if isinstance(annotation, ir.Const) and isinstance(annotation.value, str):
+        return annotation.value
+    return ""
+
+
+def construct_by_protocol(machine: Machine, cls: Class, frame: Frame) -> Value:
+    """Build an instance with the defaults that say nothing of devices, and Unknown for the rest."""
+    found = find(cls, "__init__")
+    keywords: dict[str, Value] = {}
+    if found is not None and isinstance(found[0], Function):
+        init = found[0]
+        parameters = init.node.parameters
+        for name in [*parameters.positional[1:], *parameters.keyword]:
+            default = init.defaults.get(name)
+            keywords[name] = default if default is not None and is_plain_default(name, default) else Unknown(name, True)
+    return call_value(machine, cls, Call([], keywords, cls.node, frame))
+
+
+def is_plain_default(name: str, value: Value) -> bool:
+    """Whether a default says nothing of devices: it may then stand for what callers pass."""
+    if not isinstance(value, Const) or value.value is None:
+        return False
+    lowered = name.lower()
+    if any(word in lowered for word in ("device", "cuda", "gpu", "cpu")):
+        return False
+    return not (isinstance(value.value, str) and parse_device(value.value) is not None)
+
+
+def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> None:
+    """Call a method that nobody in sight calls, on an instance built with unknown arguments."""
+    call = Call([], {}, method.node, frame, open=True)
+    if method.kind == "staticmethod":
+        invoke(machine, method, call, None)
+        return
+    if method.kind == "classmethod":
+        invoke(machine, method, call, cls)
+        return
+    machine.quiet += 1
+    try:
+        instance = construct_by_protocol(machine, cls, frame)
+    finally:
+        machine.quiet -= 1
+    if not isinstance(instance, Instance):
+        return
+    if instance.module is not None:
+        if enter_hook(machine, cls, instance, method, call):
+            return
+        instance.module.unsure = True
+    call_value(machine, Bound(method, instance), call)
+
+
+def is_framework_class(cls: Class) -> bool:
+    """Whether a framework drives instances (LightningModule, Trainer)."""
+    return any("Lightning" in path or path.endswith("Trainer") for path in external_bases(cls))
+
+
+def _rows(node: ir.Node) -> tuple[int, int]:
+    return node.at.lineno, node.at.end_lineno
+
+
+def _length(node: ir.Node) -> int:
+    first, last = _rows(node)
+    return last - first + 1

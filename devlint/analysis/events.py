@@ -1,0 +1,419 @@
+"""What the interpreter tells: things that happened to devices in one world. Rules turn them into findings.
+
+An event describes, it does not judge. `site` is where it happened (the crash site), `root` where its cause stands.
+Everything here is immutable and independent of the front end: sites are compared by file, row and column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(slots=True, eq=False)
+class Site:
+    """A syntax node in a file of the project. Not frozen only because it is made so often.
+
+    `at` has the attributes `lineno, col_offset, end_lineno, end_col_offset` with the meaning that `ast` gives them
+    (rows from 1, columns in UTF-8 bytes from 0), in the program text: for notebooks and documents that is the text of
+    all code cells one after the other; `devlint.sources` knows the way back.
+    """
+
+    path: str
+    at: Any
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        """Path, row and column: what makes two sites the same place."""
+        return self.path, self.at.lineno, self.at.col_offset
+
+    @property
+    def row(self) -> int:
+        """The row in the program text, from 1."""
+        row: int = self.at.lineno
+        return row
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Site) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+MarkKind = Literal[
+    "factory",  # created without device=, on the default device
+    "placed",  # created with an explicit device
+    "input",  # an input by protocol (an argument of a forward that nobody in sight calls)
+    "loader",  # yielded by a DataLoader
+    "parameter",  # a parameter or buffer of a module; the site is the module's constructor
+    "moved",  # .to()/.cuda()/.cpu(); the device is the new one
+    "module-moved",  # moved in place with its module
+    "dropped",  # the statement whose moved copy of this value was thrown away
+    "rebound",  # the statement that rebound only the loop variable to a moved copy
+    "left-behind",  # the attribute assignment that makes it a plain tensor attribute of a moved module
+    "unregistered",  # the assignment of the plain container through which a module move did not reach it
+    "rebuilt",  # the assignment that replaced a moved module by a fresh one
+    "layer-in-forward",  # a parameter of a layer constructed inside forward
+    "loss-weight",  # a weight held by a loss module that was not moved
+    "metric-state",  # the state of a torchmetrics metric that was not moved
+    "cached",  # written by an earlier pass through a cache branch, on another device
+    "type-cast",  # .type(torch.FloatTensor) moved it to the CPU
+    "async-copy",  # device-to-host copy with non_blocking=True
+    "host",  # came from numpy, a file or another host source
+    "loaded",  # torch.load
+    "optimizer-state",  # state of an optimizer
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One step in the life of a value: how it came to be, and what was done to it."""
+
+    kind: MarkKind
+    site: Site
+    device: str | None = None
+    note: str = ""  # a name where one helps: the attribute, the container, the function that created it
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tensor that took part. `text` is how the program calls it there (`self.pos`); `marks` run from old to new."""
+
+    text: str
+    device: str
+    site: Site
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A condition that the program leaves open, with the answer on this path."""
+
+    condition: str
+    value: bool
+    site: Site | None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened in `world`, at `site`, with its cause at `root`.
+
+    `error` is what torch or Python raises there, None where the program goes on silently. `calls` are the call sites
+    on the stack, outermost first. `function` is the user function in which it happened, "" at module level.
+    """
+
+    world: str
+    site: Site
+    root: Site
+    error: str | None = None
+    when: tuple[Choice, ...] = ()
+    calls: tuple[Site, ...] = ()
+    function: str = ""
+
+
+CauseKind = Literal[
+    "dropped",  # DEV201
+    "rebound",  # DEV202
+    "attribute",  # DEV501
+    "container",  # DEV502
+    "factory",  # DEV303
+    "module-input",  # DEV302
+    "rebuilt",  # DEV302
+    "layer-in-forward",  # DEV503
+    "loss",  # DEV307
+    "metric",  # DEV309
+    "index",  # DEV304
+    "cache",  # DEV504
+    "type-cast",  # DEV902
+    "optimizer-state",  # DEV505
+    "hardcoded",  # DEV101: a literal 'cuda:0'/.cuda() against a chosen device
+    "mixed",  # DEV301
+]
+
+
+@dataclass(frozen=True, slots=True)
+class MixedDevices(Event):
+    """Tensors of two devices met in an operation that demands one. `guilty` indexes the operand that stands wrong."""
+
+    operation: str = ""
+    operands: tuple[Operand, ...] = ()
+    guilty: int = 0
+    cause: CauseKind = "mixed"
+
+    @property
+    def culprit(self) -> Operand:
+        """The operand that is where it should not be."""
+        return self.operands[self.guilty]
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedMove(Event):
+    """The result of `tensor.to(device)` is thrown away; `text` is the receiver. Devices are "" where not known."""
+
+    text: str = ""
+    source: str = ""
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceUnavailable(Event):
+    """A CUDA (or other) device was used that this world does not have.
+
+    `literal`: where the device was named in the project, if it was. `operation`: `torch.zeros`, `.cuda()`,
+    `torch.cuda.set_device`. `kind`: `use` moves or creates, `query` asks for properties, `legacy` is a
+    `torch.cuda.FloatTensor`. `at_import`: it happened while a library module was being imported (a default argument,
+    a class body, module level). `hidden`: the index exists on the machine but not in CUDA_VISIBLE_DEVICES.
+    `evidence`: the program asks for availability, has a device flag or a CPU branch: it means to run without a GPU.
+    `guarded`: it happened under a user's own flag that is true (then DEV101/102/107 are silent).
+    `further`: how many more uses of the same kind follow in the program.
+    """
+
+    device: str = "cuda"
+    index: int | None = None
+    literal: Site | None = None
+    operation: str = ""
+    kind: Literal["use", "query", "legacy"] = "use"
+    at_import: bool = False
+    hidden: bool = False
+    evidence: bool = False
+    guarded: bool = False
+    further: int = 0
+    visible: str | None = None  # the text of CUDA_VISIBLE_DEVICES where the program set it
+
+
+@dataclass(frozen=True, slots=True)
+class AvailabilityNotCalled(Event):
+    """`if torch.cuda.is_available:`, the function where its answer was meant."""
+
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NameUnbound(Event):
+    """A name that this world leaves unbound was read.
+
+    `guard`: the branch under which alone it is bound. `device_position`: it stands where a device is expected
+    (`torch.device(cpu)`). `bound_later`: it is bound further down.
+    """
+
+    name: str = ""
+    guard: Site | None = None
+    device_position: bool = False
+    bound_later: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LoadWithoutMap(Event):
+    """`torch.load` without map_location of what this program did not save, in a program that chooses its device."""
+
+    path_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AcceleratorMissing(Event):
+    """`torch.accelerator.current_accelerator()` gave None, and the None was used."""
+
+    use: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidDevice(Event):
+    """A string or object that torch takes for no device: `"gpu"`, a `torch.cuda.device` context manager."""
+
+    text: str = ""
+    literal: Site | None = None
+    is_context: bool = False
+    operation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleHasNoDevice(Event):
+    """`.device` of a plain nn.Module. `text` is the receiver as written."""
+
+    text: str = ""
+    class_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MovedParameter(Event):
+    """`nn.Parameter(...).to(d)`, or a moved leaf that requires grad: a copy that is no leaf stands in its place."""
+
+    text: str = ""
+    is_parameter: bool = True
+    device: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorDevice(Event):
+    """A generator on one device was given to an operation on another."""
+
+    operation: str = ""
+    generator_device: str = ""
+    expected_device: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuOnlyArgument(Event):
+    """An argument that must be on the CPU was on an accelerator."""
+
+    operation: str = ""
+    argument: str = ""
+    operand: Operand | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelDevice(Event):
+    """A DataParallel or DistributedDataParallel module is not on `device_ids[0]`."""
+
+    wrapper: str = "DataParallel"
+    expected: str = "cuda:0"
+    found: str = "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class ToHost(Event):
+    """A CUDA tensor was given to code that works on host memory: `.numpy()`, `np.asarray`, a plotting function."""
+
+    operand: Operand | None = None
+    function: str = ".numpy()"
+    kind: Literal["numpy", "library"] = "numpy"
+    needs_detach: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MoveOnArray(Event):
+    """`.to()`, `.cuda()` or `.cpu()` of a numpy array (or a list)."""
+
+    text: str = ""
+    method: str = "to"
+    type_name: str = "numpy.ndarray"
+
+
+@dataclass(frozen=True, slots=True)
+class PinAccelerator(Event):
+    """Pinning of a CUDA tensor: `.pin_memory()`, or a DataLoader with `pin_memory=True` over CUDA tensors."""
+
+    operand: Operand | None = None
+    by_loader: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnsynchronizedRead(Event):
+    """A device-to-host copy with non_blocking=True was read before a synchronization; the root is the copy."""
+
+    text: str = ""
+    reader: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleDevices(Event):
+    """Something about CUDA_VISIBLE_DEVICES. `first_cuda`: where CUDA was initialised, for `late`."""
+
+    kind: Literal["misspelled", "late", "not-set"] = "misspelled"
+    text: str = ""
+    first_cuda: Site | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CudaInWorker(Event):
+    """CUDA used in a Dataset or collate function that a forked DataLoader worker runs."""
+
+    operation: str = ""
+    loader: Site | None = None
+    workers: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RankWithoutDevice(Event):
+    """Distributed ranks that all use GPU 0: no set_device, no device from the rank."""
+
+    operation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuInCollective(Event):
+    """A CPU tensor in a collective of the NCCL backend."""
+
+    operation: str = ""
+    operand: Operand | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCompared(Event):
+    """A device compared in a way whose answer does not depend on the device as it seems to.
+
+    `string`: a torch.device with a str. `index`: with and without an index. `left` and `right` are texts of the
+    operands, `intended` the answer that was meant in this world, `operator` is `==` or `!=`. `reversed_operands`: the
+    torch.device stands on the right.
+    """
+
+    kind: Literal["string", "index"] = "string"
+    left: str = ""
+    right: str = ""
+    operator: str = "=="
+    intended: bool = True
+    reversed_operands: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceNumber(Event):
+    """`get_device()` is -1 on the CPU, and was used as a device."""
+
+    text: str = ""
+    use: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LegacyType(Event):
+    """`torch.cuda.FloatTensor(...)`, `torch.set_default_tensor_type('torch.cuda.FloatTensor')`."""
+
+    text: str = ""
+    operation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceNamed(Event):
+    """An accelerator was named by a string literal at `root`, which is the device argument of the use at `site`.
+
+    `further`: how many more such literals of that device follow in the file (this is the first; the handle's own
+    `torch.device("cuda")` is none).
+    """
+
+    text: str = ""
+    further: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer(Event):
+    """A tensor or module was copied between devices.
+
+    `fresh`: it was created by the factory call at `created` for this move alone (`torch.zeros(3).to(d)`).
+    `invariant`: inside a loop, and the value moved was made outside the loop and does not change in it.
+    `round_trip`: it came from the device to which it goes back.
+    """
+
+    text: str = ""
+    source: str = ""
+    target: str = ""
+    fresh: bool = False
+    created: Site | None = None
+    invariant: bool = False
+    round_trip: bool = False
+    loop: Site | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Synchronized(Event):
+    """The host waited for the device inside a loop: `.item()`, `.cpu()`, `print(t)`, `if t:`."""
+
+    text: str = ""
+    how: str = ".item()"
+    loop: Site | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisFailed(Event):
+    """The analysis of a file failed or ran past its limit: becomes DEV000."""
+
+    reason: str = ""
+    detail: dict[str, Any] = field(default_factory=dict, compare=False)

@@ -1,0 +1,291 @@
+"""Expressions, except names, comparisons and displays, which have rooms of their own."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from devlint.analysis.access import attribute, binary, call_method, call_value, item, iterate
+from devlint.analysis.binding import bind_name
+from devlint.analysis.choices import decide, decide_value
+from devlint.analysis.control import fork
+from devlint.analysis.dispatch import EVALUATE, Call, evaluates
+from devlint.analysis.frames import Frame
+from devlint.analysis.machine import Crash, Signal
+from devlint.analysis.results import derived
+from devlint.analysis.values import (
+    BOOL,
+    SCALAR,
+    SLICE,
+    UNKNOWN,
+    Array,
+    Const,
+    Function,
+    Instance,
+    Mapping,
+    Scalar,
+    Super,
+    Tensor,
+    Unknown,
+    Value,
+    const,
+)
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+
+@evaluates(ir.Const)
+def evaluate_const(machine: Machine, node: ir.Const, frame: Frame) -> Value:
+    """A literal; strings remember where they stand."""
+    known = machine.literals.get(node)
+    if known is None:
+        value = node.value
+        known = Const(value, machine.site(node, frame)) if value.__class__ is str else const(value)
+        machine.literals[node] = known
+    return known
+
+
+@evaluates(ir.Attribute)
+def evaluate_attribute(machine: Machine, node: ir.Attribute, frame: Frame) -> Value:
+    """`value.name`."""
+    return attribute(machine, EVALUATE[node.value.__class__](machine, node.value, frame), node.name, node, frame)
+
+
+@evaluates(ir.Subscript)
+def evaluate_subscript(machine: Machine, node: ir.Subscript, frame: Frame) -> Value:
+    """`value[index]`."""
+    value = machine.evaluate(node.value, frame)
+    return item(machine, value, machine.evaluate(node.index, frame), node, frame)
+
+
+@evaluates(ir.Slice)
+def evaluate_slice(machine: Machine, node: ir.Slice, frame: Frame) -> Value:
+    """`lower:upper:step`."""
+    for part in (node.lower, node.upper, node.step):
+        if part is not None:
+            machine.evaluate(part, frame)
+    return SLICE
+
+
+@evaluates(ir.Call)
+def evaluate_call(machine: Machine, node: ir.Call, frame: Frame, unused: bool = False) -> Value:
+    """A call."""
+    machine.step()
+    function = node.function
+    if function.__class__ is ir.Attribute:
+        receiver = EVALUATE[function.value.__class__](machine, function.value, frame)
+        return call_method(machine, receiver, function.name, arguments(machine, node, frame, unused))
+    if not node.args and isinstance(function, ir.Name) and function.id == "super":
+        return zero_argument_super(frame)
+    value = EVALUATE[function.__class__](machine, function, frame)
+    return call_value(machine, value, arguments(machine, node, frame, unused))
+
+
+def zero_argument_super(frame: Frame) -> Value:
+    """`super()` in a method."""
+    inner: Frame | None = frame
+    while inner is not None and (inner.receiver is None or inner.owner is None):
+        inner = inner.outer
+    if inner is None or inner.owner is None or inner.receiver is None:
+        return UNKNOWN
+    return Super(inner.owner, inner.receiver)
+
+
+def arguments(machine: Machine, node: ir.Call, frame: Frame, unused: bool = False) -> Call:
+    """Evaluate the arguments of a call."""
+    positional: list[Value] = []
+    keywords: dict[str, Value] = {}
+    is_open = False
+    for argument in node.args:
+        if argument.__class__ is ir.Starred:
+            found = iterate(machine, machine.evaluate(argument.value, frame), node, frame)
+            if found is None:
+                is_open = True
+            elif not is_open:
+                positional.extend(found.items)
+                is_open = found.open
+        else:
+            value = EVALUATE[argument.__class__](machine, argument, frame)
+            if not is_open:
+                positional.append(value)
+    for name, expression in node.keywords:
+        value = EVALUATE[expression.__class__](machine, expression, frame)
+        if name is not None:
+            keywords[name] = value
+            continue
+        inner = value
+        if isinstance(value, Instance):
+            data = value.fields.get("data") or value.state.get("data")
+            inner = data if isinstance(data, Value) else value
+        if isinstance(inner, Mapping):
+            for key, part in inner.items.items():
+                if isinstance(key, str):
+                    keywords.setdefault(key, part)
+            is_open = is_open or inner.open
+        else:
+            is_open = True
+    return Call(positional, keywords, node, frame, is_open, unused)
+
+
+@evaluates(ir.Binary)
+def evaluate_binary(machine: Machine, node: ir.Binary, frame: Frame) -> Value:
+    """`left operator right`."""
+    machine.step()
+    return binary(
+        machine, node.operator, machine.evaluate(node.left, frame), machine.evaluate(node.right, frame), node, frame
+    )
+
+
+_UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+
+
+@evaluates(ir.Unary)
+def evaluate_unary(machine: Machine, node: ir.Unary, frame: Frame) -> Value:
+    """`not`, `-`, `+`, `~`."""
+    if node.operator == "not":
+        decision = decide(machine, node, frame)
+        if decision.truth is not None:
+            return const(decision.truth)
+        if isinstance(decision.key, str):
+            text = decision.key if decision.polarity else f"not {decision.key}"
+            return Unknown(text, True)
+        return BOOL
+    value = machine.evaluate(node.value, frame)
+    if isinstance(value, Const):
+        try:
+            return const(_UNARY[node.operator](value.value))
+        except Exception:
+            return SCALAR
+    if isinstance(value, Tensor):
+        return derived(value)
+    return value if isinstance(value, (Array, Scalar)) else UNKNOWN
+
+
+@evaluates(ir.Bool)
+def evaluate_bool(machine: Machine, node: ir.Bool, frame: Frame) -> Value:
+    """`and`, `or`: the value of the part that settles it."""
+    guards = machine.guards
+    try:
+        return _evaluate_parts(machine, node, frame)
+    finally:
+        machine.guards = guards
+
+
+def _evaluate_parts(machine: Machine, node: ir.Bool, frame: Frame) -> Value:
+    joined: Value | None = None
+    for index, part in enumerate(node.values):
+        value = machine.evaluate(part, frame)
+        decision = decide_value(machine, value, part, frame)
+        last = index == len(node.values) - 1
+        if decision.truth is (not node.is_and) or last:
+            if joined is None or (decision.truth is (not node.is_and) and isinstance(value, Const)):
+                return value
+            return _join_bool(machine, joined, value, decision.truth, node)
+        if decision.truth is None:
+            machine.guards += decision.guards(node.is_and)
+            joined = value if joined is None else _join_bool(machine, joined, value, None, node)
+    return UNKNOWN
+
+
+def _join_bool(machine: Machine, a: Value, b: Value, answer: bool | None, node: ir.Bool) -> Value:
+    if (
+        isinstance(a, Unknown)
+        and a.path
+        and isinstance(b, Const)
+        and b.value.__class__ is bool
+        and b.value is node.is_and
+    ):
+        return a
+    if isinstance(a, Unknown) and isinstance(b, Unknown) and a.path and b.path:
+        return Unknown(f"{a.path} {'and' if node.is_and else 'or'} {b.path}", a.named and b.named)
+    if isinstance(a, Unknown) and not node.is_and and not isinstance(b, Unknown):
+        return b if isinstance(b, Tensor) and b.device is None else UNKNOWN
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return machine.loss.values(a, b)
+    if isinstance(a, (Const, Scalar)) and isinstance(b, (Const, Scalar)):
+        return SCALAR
+    return UNKNOWN
+
+
+@evaluates(ir.Conditional)
+def evaluate_conditional(machine: Machine, node: ir.Conditional, frame: Frame) -> Value:
+    """`body if test else orelse`."""
+    decision = decide(machine, node.test, frame)
+    if decision.truth is not None:
+        return machine.evaluate(node.body if decision.truth else node.orelse, frame)
+    results: list[Value] = []
+
+    def side(expression: ir.Expr) -> Signal | None:
+        results.append(machine.evaluate(expression, frame))
+        return None
+
+    signal = fork(machine, decision, lambda: side(node.body), lambda: side(node.orelse), frame)
+    if not results:
+        raise Crash
+    if signal is not None or len(results) == 1:
+        return results[0]
+    before, machine.loss.lost = machine.loss.lost, False
+    joined = machine.loss.values(results[0], results[1])
+    if machine.loss.lost and decision.choice is not None:
+        machine.promoted.setdefault(decision.key, decision.choice)
+    machine.loss.lost = machine.loss.lost or before
+    return joined
+
+
+@evaluates(ir.Starred)
+def evaluate_starred(machine: Machine, node: ir.Starred, frame: Frame) -> Value:
+    """`*value` outside a call or display."""
+    return machine.evaluate(node.value, frame)
+
+
+@evaluates(ir.Walrus)
+def evaluate_walrus(machine: Machine, node: ir.Walrus, frame: Frame) -> Value:
+    """`target := value`: binds in the function around comprehensions."""
+    value = machine.evaluate(node.value, frame)
+    holder = frame
+    if node.target.scope is not ir.NameScope.LOCAL or node.target.id not in holder.names:
+        outer = holder.outer
+        while outer is not None and outer.function is holder.function and holder.receiver is None:
+            if holder.function is None and outer.outer is None:
+                holder = outer
+                break
+            if holder.loops == outer.loops:
+                break
+            holder, outer = outer, outer.outer
+    bind_name(machine, node.target, value, node, holder)
+    return value
+
+
+@evaluates(ir.Yield)
+def evaluate_yield(machine: Machine, node: ir.Yield, frame: Frame) -> Value:
+    """`yield`: generators run eagerly, what they yield is collected."""
+    value = const(None) if node.value is None else machine.evaluate(node.value, frame)
+    machine.store.set(frame, "yields", [*(frame.yields or []), value])
+    if frame.is_manager and machine.store.log is not None and not frame.branches and not frame.loops:
+        frame.resumes_at = machine.store.mark()
+    return UNKNOWN
+
+
+@evaluates(ir.YieldFrom)
+def evaluate_yield_from(machine: Machine, node: ir.YieldFrom, frame: Frame) -> Value:
+    """`yield from`."""
+    found = iterate(machine, machine.evaluate(node.value, frame), node, frame)
+    items = [UNKNOWN] if found is None else found.items
+    machine.store.set(frame, "yields", [*(frame.yields or []), *items])
+    return UNKNOWN
+
+
+@evaluates(ir.Function)
+def evaluate_lambda(machine: Machine, node: ir.Function, frame: Frame) -> Value:
+    """A lambda."""
+    return function_value(machine, node, frame)
+
+
+def function_value(machine: Machine, node: ir.Function, frame: Frame) -> Function:
+    """A function with its closure; defaults are evaluated now."""
+    defaults = {name: machine.evaluate(value, frame) for name, value in node.parameters.defaults.items()}
+    owner = frame.owner if frame.owner is not None and frame.names is frame.owner.fields else None
+    return Function(node, frame, defaults, owner)

@@ -1,0 +1,88 @@
+"""Activations and namespaces: where names live while the program runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from devlint.analysis.values import Class, Value, birth
+
+if TYPE_CHECKING:
+    from devlint.analysis.choices import ChoiceKey
+    from devlint.analysis.events import Choice
+    from devlint.syntax import ir
+
+
+class Namespace:
+    """A Python file of the project while it runs in one world: its global names."""
+
+    __slots__ = ("path", "name", "package", "module", "names", "complete")
+
+    def __init__(self, path: str, name: str, package: str, module: ir.Module) -> None:
+        self.path = path
+        self.name = name
+        self.package = package
+        self.module = module
+        self.names: dict[str, Value] = {}
+        self.complete = False
+
+
+class Locals(dict[str, Value]):
+    """The variables of a function's activation, and when it began."""
+
+    __slots__ = ("born",)
+
+    def __init__(self) -> None:
+        self.born = birth()
+
+
+class Frame:
+    """An activation of a function, a class body, a comprehension or a module.
+
+    `names`: its variables. `outer`: the enclosing activation. `returns`: join of the values returned on branches that
+    left; `return_keys`: the conditions under which they left. `loops`: how many loops are around the running
+    statement, `loop_sites` their nodes. `branches`: how many `if`s. `settled`: the choices that are
+    answered until this activation ends, since the other answer has left it. `leaving`: what was written on ways
+    that left the running loop or round by `break` and `continue`. `is_manager`: of a function that
+    `contextlib.contextmanager` decorates; `resumes_at` marks the writes that such a function makes after its `yield`.
+    """
+
+    __slots__ = (
+        "names",
+        "outer",
+        "namespace",
+        "function",
+        "owner",
+        "receiver",
+        "returns",
+        "return_keys",
+        "yields",
+        "loops",
+        "tick",
+        "globals",
+        "nonlocals",
+        "branches",
+        "settled",
+        "leaving",
+        "is_manager",
+        "resumes_at",
+    )
+
+    def __init__(self, names: dict[str, Value], outer: Frame | None, namespace: Namespace, tick: int = 0) -> None:
+        self.names = names
+        self.outer = outer
+        self.namespace = namespace
+        self.function: ir.Function | None = None
+        self.owner: Class | None = None
+        self.receiver: Value | None = None
+        self.returns: Value | None = None
+        self.return_keys: list[tuple[ChoiceKey, Choice | None]] = []
+        self.yields: list[Value] | None = None
+        self.loops: list[ir.Node] = []
+        self.tick = tick
+        self.globals: frozenset[str] = frozenset()
+        self.nonlocals: frozenset[str] = frozenset()
+        self.branches = 0
+        self.leaving: list[tuple[str, Any]] = []
+        self.settled: frozenset[str] = frozenset()
+        self.is_manager = False
+        self.resumes_at: int | None = None

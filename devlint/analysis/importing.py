@@ -1,0 +1,93 @@
+"""`import` statements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devlint.analysis.dispatch import VALUES, executes
+from devlint.analysis.frames import Frame
+from devlint.analysis.values import (
+    UNKNOWN,
+    Const,
+    External,
+    ModuleValue,
+    Sequence,
+    Unknown,
+    Value,
+)
+from devlint.semantics import libraries
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+
+@executes(ir.Import)
+def import_statement(machine: Machine, node: ir.Import, frame: Frame) -> None:
+    """`import name as alias`."""
+    for name, alias in node.names:
+        value = machine.project.import_module(machine, name, 0, frame.namespace)
+        if alias is None:
+            top = name.partition(".")[0]
+            if top != name:
+                value = machine.project.import_module(machine, top, 0, frame.namespace)
+            name_bound = top
+        else:
+            top = name
+            name_bound = alias
+        machine.store.put(frame.names, name_bound, value if value is not None else External(top))
+
+
+@executes(ir.ImportFrom)
+def import_from(machine: Machine, node: ir.ImportFrom, frame: Frame) -> None:
+    """`from module import name as alias`."""
+    module = machine.project.import_module(machine, node.module, node.level, frame.namespace)
+    prefix = "." * node.level + node.module
+    for name, alias in node.names:
+        if name == "*":
+            _import_star(machine, module, prefix, frame)
+            continue
+        value: Value | None = None
+        if module is not None:
+            value = module.namespace.names.get(name)
+            if value is None:
+                inner = f"{node.module}.{name}" if node.module else name
+                value = machine.project.import_module(machine, inner, node.level, frame.namespace)
+            if value is None:
+                value = UNKNOWN
+        elif node.level:
+            value = (
+                machine.project.import_module(
+                    machine, f"{node.module}.{name}" if node.module else name, node.level, frame.namespace
+                )
+                or Unknown()
+            )
+        else:
+            found = machine.project.import_module(machine, f"{node.module}.{name}", 0, frame.namespace)
+            value = found if found is not None else _external(machine, f"{node.module}.{name}")
+        machine.store.put(frame.names, alias or name, value)
+
+
+def _external(machine: Machine, path: str) -> Value:
+    makes = VALUES.get(libraries.canonical(path))
+    return External(path) if makes is None else makes(machine)
+
+
+def _import_star(machine: Machine, module: ModuleValue | None, prefix: str, frame: Frame) -> None:
+    if module is None:
+        stars = frame.namespace.names.get("*")
+        known = stars.items if isinstance(stars, Sequence) else []
+        machine.store.put(frame.namespace.names, "*", Sequence("list", [*known, External(prefix)]))
+        return
+    names = module.namespace.names
+    exported = names.get("__all__")
+    if isinstance(exported, Sequence) and not exported.open:
+        chosen = [item.value for item in exported.items if isinstance(item, Const)]
+    else:
+        chosen = [name for name in names if not name.startswith("_")]
+    for name in chosen:
+        if name in names:
+            machine.store.put(frame.names, name, names[name])
+    inner = names.get("*")
+    if isinstance(inner, Sequence):
+        machine.store.put(frame.namespace.names, "*", inner)

@@ -1,0 +1,143 @@
+"""Indexing and iterating tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devlint.analysis.dispatch import (
+    ASSIGN_ITEM,
+    ITEM,
+    ITERATE,
+    Iteration,
+    on,
+)
+from devlint.analysis.meeting import Part, clash, meet
+from devlint.analysis.results import (
+    derived,
+)
+from devlint.analysis.values import (
+    POISON,
+    SLICE,
+    SOME_RANK,
+    Const,
+    Scalar,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+
+
+@on(ITEM, Tensor)
+def tensor_item(machine: Machine, value: Tensor, index: Value, node: ir.Node, frame: Frame) -> Value:
+    """`tensor[index]`: a CPU index is welcome, a CUDA index into a CPU tensor is not."""
+    indices = _index_tensors(index)
+    if value.device == POISON or any(t.device == POISON for t in indices):
+        return Tensor(POISON)
+    if value.device is not None:
+        for used in indices:
+            if used.device not in (None, "cpu", value.device) and not (used.rank == 0 and used.dtype != "torch.bool"):
+                clash_index(machine, value, used, node, frame)
+                return Tensor(POISON)
+    if isinstance(index, (Const, Scalar, Tensor, Unknown, Sequence)):
+        made = derived(value, _indexed_rank(value, index))
+    else:
+        made = derived(value)
+    if value.pinned and not indices:
+        made.pinned, made.base = True, value
+    return made
+
+
+def clash_index(machine: Machine, value: Tensor, used: Tensor, node: ir.Node, frame: Frame) -> None:
+    """A CPU tensor indexed by a CUDA tensor."""
+    receiver = node.value if isinstance(node, ir.Subscript) else None
+    index_node = node.index if isinstance(node, ir.Subscript) else None
+    if used.assumed and value.origin is None:
+        return
+    parts = [(value, Part(value, "strict", receiver)), (used, Part(used, "index", index_node))]
+    clash(machine, parts, "index", node, frame, cause="index")
+
+
+def _index_tensors(index: Value) -> list[Tensor]:
+    if isinstance(index, Tensor):
+        return [index]
+    if isinstance(index, Sequence):
+        return [t for part in index.items for t in _index_tensors(part)]
+    return []
+
+
+def _indexed_rank(value: Tensor, index: Value) -> int | None:
+    parts = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
+    if any(part is SLICE or (isinstance(part, Const) and part.value is None) for part in parts):
+        if value.rank is None or value.rank >= SOME_RANK:
+            return SOME_RANK
+    if value.rank is None:
+        return None
+    if value.rank >= SOME_RANK:
+        if any(isinstance(part, Tensor) and part.rank not in (0, None) for part in parts):
+            return SOME_RANK
+        if len(parts) == 1 and isinstance(parts[0], Sequence):
+            return SOME_RANK
+        return None
+    rank = value.rank
+    for part in parts:
+        if isinstance(part, Const):
+            if part.value is None:
+                rank += 1
+            elif isinstance(part.value, int) and not isinstance(part.value, bool):
+                rank -= 1
+        elif part is SLICE:
+            continue
+        elif isinstance(part, Scalar):
+            rank -= 1
+        elif isinstance(part, Tensor):
+            if part.rank is None:
+                return None
+            if part.rank == 0:
+                rank -= 1
+            elif part.dtype == "torch.bool":
+                return SOME_RANK
+        elif isinstance(part, Sequence):
+            continue
+        else:
+            return None
+    return max(rank, 0)
+
+
+@on(ASSIGN_ITEM, Tensor)
+def assign_tensor_item(machine: Machine, value: Tensor, index: Value, new: Value, node: ir.Node, frame: Frame) -> None:
+    """`tensor[index] = new` copies across devices; the index demand holds, and an index makes the value strict."""
+    indices = _index_tensors(index)
+    tensor_item(machine, value, index, node, frame)
+    if isinstance(new, Tensor) and value.device != POISON and any(t.rank != 0 for t in indices):
+        if (
+            new.device is not None
+            and value.device is not None
+            and new.device != value.device
+            and new.rank not in (0, None)
+        ):
+            if any(t.dtype == "torch.bool" or t.rank for t in indices):
+                meet(
+                    machine,
+                    [
+                        Part(value, "strict", getattr(node, "value", None)),
+                        Part(new, "combine", None, "the assigned value"),
+                    ],
+                    "index_put_",
+                    node,
+                    frame,
+                )
+
+
+@on(ITERATE, Tensor)
+def iterate_tensor(machine: Machine, value: Tensor, node: ir.Node, frame: Frame, wanted: int) -> Iteration | None:
+    """Iterating a tensor gives its slices."""
+    rank = value.rank
+    inner = None if rank is None or rank >= SOME_RANK else max(rank - 1, 0)
+    count = max(wanted, 2) if value.size is None else min(max(value.size, wanted), 8)
+    return Iteration([derived(value, inner) for _ in range(count)], value.size is None)

@@ -1,0 +1,272 @@
+"""Instances of user and external classes: attributes, methods, items, iteration, `super()`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devlint.analysis.access import call_method, call_value, iterate
+from devlint.analysis.classes import bind, external_bases, find, initialise_external, is_open_class, mro
+from devlint.analysis.dispatch import (
+    ASSIGN_ATTRIBUTE,
+    ATTRIBUTE,
+    CALL,
+    INSTANCE_ATTRIBUTES,
+    ITEM,
+    ITERATE,
+    METHOD,
+    METHODS,
+    TRUTH,
+    Call,
+    Iteration,
+    on,
+)
+from devlint.analysis.models import library
+from devlint.analysis.module_calls import call_module
+from devlint.analysis.module_methods import base_method, module_method
+from devlint.analysis.modules import iterate_module, module_attribute, module_item, register_attribute, registered
+from devlint.analysis.values import (
+    NONE,
+    UNKNOWN,
+    Bound,
+    Class,
+    Const,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Method,
+    Super,
+    Tensor,
+    Unknown,
+    Value,
+    const,
+)
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+    from devlint.syntax import ir
+
+
+@on(ATTRIBUTE, Instance)
+def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.Node, frame: Frame) -> Value:
+    """`instance.name`: fields, then classes, then what the model of an external class knows."""
+    field = value.fields.get(name)
+    if field is not None:
+        return field
+    found = find(value.cls, name)
+    if found is not None:
+        attribute = bind(machine, found[0], value, node, frame)
+        if isinstance(attribute, Tensor) and attribute.size == 0:
+            return Tensor(None)  # a placeholder of the class: instances put theirs in its place
+        if attribute is not None:
+            return attribute
+    if name == "__class__":
+        return value.cls
+    if name == "__dict__":
+        return fields_of(value)
+    if value.module is not None:
+        return module_attribute(machine, value, name, node, frame)
+    for path in external_bases(value.cls):
+        reads = INSTANCE_ATTRIBUTES.get(path)
+        if reads is not None:
+            known = reads(machine, value, name, machine.site(node, frame))
+            if known is not None:
+                return known
+        methods = METHODS.get(path)
+        if methods is not None and (name in methods or "*" in methods):
+            return Method(value, name)
+    getter = find(value.cls, "__getattr__")
+    if getter is not None:
+        return call_value(machine, Bound(getter[0], value), Call([const(name)], {}, node, frame))
+    inner = value.state.get("path")
+    return Unknown(f"{inner}.{name}", bool(value.state.get("named"))) if inner else UNKNOWN
+
+
+def fields_of(value: Instance) -> Mapping:
+    """`instance.__dict__`: what is written there are fields."""
+    fields = Mapping(dict(value.fields), None, True)
+    fields.of = value if value.module is None else None
+    return fields
+
+
+@on(ASSIGN_ATTRIBUTE, Instance)
+def assign_instance_attribute(
+    machine: Machine, value: Instance, name: str, new: Value, node: ir.Node, frame: Frame
+) -> None:
+    """`instance.name = new`: property setters run, modules register."""
+    found = find(value.cls, name)
+    if found is not None and isinstance(found[0], Function) and found[0].kind in ("property", "setter"):
+        setter = found[0].attributes.get("setter")
+        if setter is not None:
+            call_value(machine, Bound(setter, value), Call([new], {}, node, frame))
+        return
+    own = find(value.cls, "__setattr__")
+    if own is not None and isinstance(own[0], Function) and own[0].node not in machine.stack:
+        before = value.fields.get(name)
+        call_value(machine, Bound(own[0], value), Call([const(name), new], {}, node, frame))
+        if value.fields.get(name) is before and find(value.cls, "__getattr__") is None:
+            machine.store.put(value.fields, name, UNKNOWN)
+        return
+    if value.module is not None:
+        register_attribute(machine, value, name, new, node, frame)
+    machine.store.epoch += 1
+    machine.store.put(value.fields, name, new)
+
+
+@on(METHOD, Instance)
+def instance_method(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    """`instance.name(...)`."""
+    field = value.fields.get(name)
+    if field is not None:
+        return call_value(machine, field, call)
+    found = find(value.cls, name)
+    if found is not None:
+        attribute = bind(machine, found[0], value, call.node, call.frame)
+        return UNKNOWN if attribute is None else call_value(machine, attribute, call)
+    if value.module is not None:
+        return module_method(machine, value, name, call)
+    if name in ("to", "cuda", "cpu") and is_open_class(value.cls):
+        _lose_modules(machine, value)
+    return model_method(machine, value, name, call, external_bases(value.cls))
+
+
+def _lose_modules(machine: Machine, value: Instance) -> None:
+    """A base class that nobody can look into may be a module, and move what it holds."""
+    for part in list(value.fields.values()):
+        if isinstance(part, Instance) and part.module is not None:
+            for tensor, _, _ in registered(part):
+                machine.store.set(tensor, "device", None)
+
+
+def model_method(machine: Machine, value: Instance, name: str, call: Call, paths: list[str]) -> Value:
+    """A method of an instance of external classes, by their models."""
+    for path in paths:
+        methods = METHODS.get(path)
+        if methods is not None:
+            if "__init__" in methods and name != "__init__" and not value.state:
+                return UNKNOWN  # a class of the user's own that did not call it
+            model = methods.get(name) or methods.get("*")
+            if model is not None:
+                answer = model(machine, value, call if name in methods else _named(call, name))
+                if answer is not None:
+                    return answer
+    return library.method(machine, value, name, call, paths)
+
+
+def _named(call: Call, name: str) -> Call:
+    call.keywords = {"__name__": const(name), **call.keywords}
+    return call
+
+
+@on(CALL, Instance)
+def call_instance(machine: Machine, value: Instance, call: Call) -> Value:
+    """`instance(...)`."""
+    if value.module is not None:
+        own = find(value.cls, "__call__")
+        if own is None:
+            return call_module(machine, value, call)
+        return call_value(machine, Bound(own[0], value), call)
+    found = find(value.cls, "__call__")
+    if found is not None:
+        return call_value(machine, Bound(found[0], value), call)
+    return model_method(machine, value, "__call__", call, external_bases(value.cls))
+
+
+@on(ITEM, Instance)
+def instance_item(machine: Machine, value: Instance, index: Value, node: ir.Node, frame: Frame) -> Value:
+    """`instance[index]`."""
+    found = find(value.cls, "__getitem__")
+    if found is not None:
+        return call_value(machine, Bound(found[0], value), Call([index], {}, node, frame))
+    if value.module is not None:
+        return module_item(machine, value, index, node, frame)
+    return model_method(machine, value, "__getitem__", Call([index], {}, node, frame), external_bases(value.cls))
+
+
+@on(TRUTH, Instance)
+def instance_truth(machine: Machine, value: Instance) -> bool | None:
+    """An instance is true unless it has a length."""
+    if find(value.cls, "__len__") or find(value.cls, "__bool__") or not isinstance(value.cls, Class):
+        return (
+            None
+            if not (isinstance(value.cls, External) and value.module is None and value.cls.path.startswith("torch"))
+            else True
+        )
+    return None if is_open_class(value.cls) and value.module is None else True
+
+
+@on(ITERATE, Instance)
+def iterate_instance(machine: Machine, value: Instance, node: ir.Node, frame: Frame, wanted: int) -> Iteration | None:
+    """Iterating an instance: its `__iter__`, `__getitem__`, or what a model says."""
+    own = find(value.cls, "__iter__")
+    if own is not None:
+        call = Call([], {}, node, frame)
+        result = call_value(machine, Bound(own[0], value), call)
+        if result is value:
+            following = find(value.cls, "__next__")
+            if following is None:
+                return None
+            return Iteration([call_value(machine, Bound(following[0], value), call) for _ in range(2)], True)
+        return iterate(machine, result, node, frame, wanted)
+    if "names" in value.state and isinstance(value.cls, External):
+        return Iteration([value.fields[name] for name in value.state["names"]], False)
+    if (
+        isinstance(value.cls, Class)
+        and value.cls.dataclass_fields is not None
+        and any(path == "typing.NamedTuple" for path in external_bases(value.cls))
+    ):
+        return Iteration([value.fields.get(name, UNKNOWN) for name in value.cls.dataclass_fields], False)
+    indexing = find(value.cls, "__getitem__")
+    if indexing is not None:
+        item = call_value(machine, Bound(indexing[0], value), Call([const(0)], {}, node, frame))
+        return Iteration([item, item], True)
+    if value.module is not None:
+        return iterate_module(machine, value)
+    result = model_method(machine, value, "__iter__", Call([], {}, node, frame), external_bases(value.cls))
+    return None if result is UNKNOWN else iterate(machine, result, node, frame, wanted)
+
+
+# -- super
+
+
+@on(ATTRIBUTE, Super)
+def super_attribute(machine: Machine, value: Super, name: str, node: ir.Node, frame: Frame) -> Value:
+    """`super().name`."""
+    receiver = value.receiver
+    cls = receiver.cls if isinstance(receiver, Instance) else receiver
+    if not isinstance(cls, Class):
+        return UNKNOWN
+    order = mro(cls)
+    rest = order[order.index(value.owner) + 1 :] if value.owner in order else order[1:]
+    for ancestor in rest:
+        if isinstance(ancestor, Class) and name in ancestor.fields:
+            found = bind(machine, ancestor.fields[name], receiver, node, frame)
+            return UNKNOWN if found is None else found
+    return Method(value, name)
+
+
+@on(METHOD, Super)
+def super_method(machine: Machine, value: Super, name: str, call: Call) -> Value:
+    """`super().name(...)`."""
+    found = super_attribute(machine, value, name, call.node, call.frame)
+    if not isinstance(found, Method):
+        return call_value(machine, found, call)
+    receiver = value.receiver
+    if not isinstance(receiver, Instance):
+        return UNKNOWN
+    if receiver.module is not None:
+        return base_method(machine, receiver, name, call)
+    if name == "__setattr__" and len(call.positional) == 2 and isinstance(call.positional[0], Const):
+        machine.store.put(receiver.fields, str(call.positional[0].value), call.positional[1])
+        return NONE
+    if name == "__init__":
+        initialise_external(machine, receiver.cls, receiver, call) if isinstance(receiver.cls, Class) else None
+        return NONE
+    return model_method(machine, receiver, name, call, external_bases(receiver.cls))
+
+
+@on(CALL, Method)
+def call_taken_method(machine: Machine, value: Method, call: Call) -> Value:
+    """A method that was taken from its receiver before it is called."""
+    return call_method(machine, value.receiver, value.name, call)

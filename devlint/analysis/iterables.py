@@ -1,0 +1,275 @@
+"""Builtins that go over iterables. What passes through keeps its identity: tensors stay the same objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from devlint.analysis.access import call_method, call_value, iterate, truth
+from devlint.analysis.dispatch import Call, Iteration, models
+from devlint.analysis.machine import Crash
+from devlint.analysis.plain import LAZY, compute, index_number, join_all, pair, sequence
+from devlint.analysis.sequence_methods import in_order, take
+from devlint.analysis.tensors import combine
+from devlint.analysis.values import (
+    BOOL,
+    MAX_ITEMS,
+    NUMBER,
+    SIZE,
+    UNKNOWN,
+    Array,
+    Const,
+    Instance,
+    Scalar,
+    Sequence,
+    Tensor,
+    Value,
+    const,
+    is_none,
+)
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+FEW = 8
+"""How many numbers of a long range are kept: a loop visits no more of them."""
+
+
+def items_of(machine: Machine, value: Value, call: Call) -> Iteration:
+    """What iterating an argument gives: one unknown item and maybe more, where nothing is known."""
+    found = iterate(machine, value, call.node, call.frame)
+    if found is None or (found.open and not found.items):
+        return Iteration([UNKNOWN], True)
+    return found
+
+
+def lazy(items: list[Value], open: bool = False) -> Sequence:
+    """Return an iterator."""
+    return sequence(LAZY, items, open)
+
+
+@models("builtins.range", "builtins.xrange")
+def range_call(machine: Machine, call: Call) -> Value | None:
+    """`range(n)`; of a long one only the first numbers are known, of an unknown one only that they are numbers."""
+    numbers = [index_number(value) for value in call.positional]
+    if not numbers or None in numbers or call.open:
+        if any(
+            index_number(value) is None and not is_none(value) for value in call.positional if isinstance(value, Const)
+        ):
+            raise Crash("TypeError")
+        start = numbers[0] if len(numbers) > 1 else 0
+        return Sequence("range", [SIZE if start is not None and start >= 0 else NUMBER], True)
+    try:
+        values = range(*[number for number in numbers if number is not None])
+    except ValueError:
+        raise Crash("ValueError") from None
+    if len(values) > MAX_ITEMS:
+        return Sequence("range", [const(number) for number in values[:FEW]], True)
+    return Sequence("range", [const(number) for number in values])
+
+
+@models("builtins.enumerate")
+def enumerate_call(machine: Machine, call: Call) -> Value | None:
+    """`enumerate(xs, start)`."""
+    if not call.positional:
+        return UNKNOWN
+    found = items_of(machine, call.positional[0], call)
+    start = call.argument(1, "start")
+    first = 0 if start is None else index_number(start)
+    numbered = first is not None and not found.open
+    return lazy(
+        [pair(const((first or 0) + position) if numbered else SIZE, item) for position, item in enumerate(found.items)],
+        found.open,
+    )
+
+
+@models("builtins.zip", "itertools.zip_longest")
+def zip_call(machine: Machine, call: Call) -> Value | None:
+    """`zip(xs, ys)`: as long as the shortest whose length is known."""
+    columns = [items_of(machine, value, call) for value in call.positional]
+    if not columns:
+        return lazy([], call.open)
+    closed = [len(column.items) for column in columns if not column.open]
+    rows = min(closed) if closed else max(len(column.items) for column in columns)
+    filled = [
+        column.items[:rows] + [join_all(machine, column.items)] * max(0, rows - len(column.items)) for column in columns
+    ]
+    items: list[Value] = [Sequence("tuple", list(row), call.open) for row in zip(*filled, strict=True)]
+    return lazy(items, len(closed) < len(columns) and not closed)
+
+
+@models("builtins.map", "itertools.starmap")
+def map_call(machine: Machine, call: Call) -> Value | None:
+    """`map(f, xs)`: `f` is called for each item."""
+    if len(call.positional) < 2:
+        return UNKNOWN
+    columns = [items_of(machine, value, call) for value in call.positional[1:]]
+    is_open = any(column.open for column in columns)
+    rows = [list(row) for row in zip(*(column.items for column in columns), strict=False)]
+    function = call.positional[0]
+    return lazy([call_value(machine, function, call.with_arguments(row)) for row in rows], is_open)
+
+
+@models("builtins.filter", "itertools.filterfalse")
+def filter_call(machine: Machine, call: Call) -> Value | None:
+    """`filter(f, xs)`: an item that may be left out leaves the length open."""
+    if len(call.positional) < 2:
+        return UNKNOWN
+    function, found = call.positional[0], items_of(machine, call.positional[1], call)
+    kept: list[Value] = []
+    is_open = found.open
+    for item in found.items:
+        is_plain = isinstance(function, Const) and function.value is None
+        answer = truth(machine, item if is_plain else call_value(machine, function, call.with_arguments([item])))
+        if answer is not False:
+            kept.append(item)
+            is_open = is_open or answer is None
+    return lazy(kept, is_open)
+
+
+@models("builtins.sorted")
+def sorted_call(machine: Machine, call: Call) -> Value | None:
+    """`sorted(xs)`."""
+    if not call.positional:
+        return UNKNOWN
+    found = iterate(machine, call.positional[0], call.node, call.frame)
+    if found is None:
+        return Sequence("list", [], True)
+    return Sequence("list", found.items if found.open else in_order(machine, found.items, call), found.open)
+
+
+@models("builtins.reversed")
+def reversed_call(machine: Machine, call: Call) -> Value | None:
+    """`reversed(xs)`."""
+    if not call.positional:
+        return UNKNOWN
+    found = items_of(machine, call.positional[0], call)
+    return lazy(found.items[::-1], found.open)
+
+
+@models("builtins.iter")
+def iter_call(machine: Machine, call: Call) -> Value | None:
+    """`iter(xs)`: an iterator over the items there are now."""
+    if len(call.positional) != 1:
+        return lazy([], True)
+    value = call.positional[0]
+    if isinstance(value, Sequence) and value.kind == LAZY:
+        return value
+    found = iterate(machine, value, call.node, call.frame, 1)
+    return lazy([], True) if found is None else lazy(found.items, found.open)
+
+
+@models("builtins.next")
+def next_call(machine: Machine, call: Call) -> Value | None:
+    """`next(it, default)`."""
+    if not call.positional:
+        return UNKNOWN
+    iterator = call.positional[0]
+    if isinstance(iterator, Sequence):
+        found = take(machine, iterator)
+        if found is not None:
+            return found
+        if len(call.positional) > 1:
+            return call.positional[1]
+        raise Crash("StopIteration")
+    if isinstance(iterator, Instance):
+        return call_method(machine, iterator, "__next__", call.with_arguments([]))
+    return UNKNOWN
+
+
+@models("builtins.sum")
+def sum_call(machine: Machine, call: Call) -> Value | None:
+    """`sum(xs)`: tensors meet as in an addition."""
+    if not call.positional:
+        return UNKNOWN
+    values = _values(machine, call.positional[0], call)
+    start = call.argument(1, "start")
+    if isinstance(values, Value):
+        return values
+    items = values.items if start is None else [start, *values.items]
+    tensors: list[Value] = [item for item in items if isinstance(item, Tensor)]
+    if tensors:
+        summed: Value = combine(machine, tensors, call.node, call.frame)
+        return summed
+    if not values.open:
+        found = compute(machine, lambda *numbers: sum(numbers), items, call.with_arguments([]))
+        if found is not None:
+            return found
+    if any(isinstance(item, Sequence) for item in items):
+        return _flat(items, values.open)
+    return NUMBER if items and all(isinstance(item, (Const, Scalar)) for item in items) else UNKNOWN
+
+
+def _flat(items: list[Value], is_open: bool) -> Value:
+    parts = [item for item in items if isinstance(item, Sequence)]
+    if len(parts) < len(items):
+        return UNKNOWN
+    flat = [inner for part in parts for inner in part.items]
+    return sequence(parts[0].kind, flat, is_open or any(part.open for part in parts))
+
+
+def _values(machine: Machine, value: Value, call: Call) -> Iteration | Value:
+    """The items of the argument of a reduction; a tensor reduces to one of its items."""
+    if isinstance(value, Array):
+        return NUMBER
+    found = iterate(machine, value, call.node, call.frame)
+    return UNKNOWN if found is None else found
+
+
+def _extreme(name: str) -> Callable[[Machine, Call], Value | None]:
+    function = min if name == "min" else max
+
+    def run(machine: Machine, call: Call) -> Value | None:
+        if len(call.positional) == 1:
+            values = _values(machine, call.positional[0], call)
+            if isinstance(values, Value):
+                return values
+            items, is_open = list(values.items), values.open
+        else:
+            items, is_open = list(call.positional), call.open
+        if "default" in call.keywords and not items and not is_open:
+            return call.keywords["default"]
+        if not items:
+            if is_open:
+                return UNKNOWN
+            raise Crash("ValueError")
+        key = call.given(-1, "key")
+        if not is_open:
+            keys = items if key is None else [call_value(machine, key, call.with_arguments([item])) for item in items]
+            place = compute(machine, lambda *known: known.index(function(known)), keys, call.with_arguments([]))
+            if isinstance(place, Const):
+                return items[int(place.value)]
+        if all(isinstance(item, (Const, Scalar)) for item in items):
+            return _bounded(items, name)
+        return items[0] if len(items) == 1 else join_all(machine, items)
+
+    return run
+
+
+def _bounded(items: list[Value], name: str) -> Value:
+    lows = [item.low if isinstance(item, Scalar) else item.value if isinstance(item, Const) else None for item in items]
+    numbers = [low for low in lows if isinstance(low, int)]
+    if name == "max" and numbers:
+        return Scalar(max(numbers), "number")
+    return Scalar(min(numbers), "number") if numbers and len(numbers) == len(items) else NUMBER
+
+
+for _name in ("min", "max"):
+    models(f"builtins.{_name}")(_extreme(_name))
+
+
+def _quantifier(decisive: bool) -> Callable[[Machine, Call], Value | None]:
+    def run(machine: Machine, call: Call) -> Value | None:
+        found = iterate(machine, call.positional[0], call.node, call.frame) if call.positional else None
+        if found is None:
+            return BOOL
+        answers = [truth(machine, item) for item in found.items]
+        if decisive in answers and not found.open:
+            return const(decisive)
+        return BOOL if None in answers or found.open else const(not decisive)
+
+    return run
+
+
+models("builtins.any")(_quantifier(True))
+models("builtins.all")(_quantifier(False))

@@ -1,0 +1,190 @@
+"""The join of abstract values, and what it loses.
+
+There are no unions: unlike values join to `Unknown` (or `Scalar` when both are harmless). A join that loses a device,
+a tensor, a module or a handle says so through the flag of `Loss`: then the condition behind it is worth a run for each
+answer (`devlint.analysis.choices`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from devlint.analysis.store import MISSING
+from devlint.analysis.values import (
+    POISON,
+    SCALAR,
+    UNKNOWN,
+    Array,
+    Class,
+    Const,
+    DeviceValue,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Scalar,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
+from devlint.semantics.devices import parse_device
+
+_HEAVY = (Tensor, Instance, DeviceValue)
+_REGISTERED = ("parameter", "buffer")
+
+
+class Loss:
+    """Whether a join since the last reset lost a device."""
+
+    __slots__ = ("lost",)
+
+    def __init__(self) -> None:
+        self.lost = False
+
+    def join(self, a: Any, b: Any) -> Any:
+        """Join two entries of the store: values, slots of objects (device names, lists), or MISSING."""
+        if a is b or b is MISSING:
+            return a
+        if a is MISSING:
+            return b
+        if isinstance(a, Value) and isinstance(b, Value):
+            return self.values(a, b)
+        return self._raw(a, b)
+
+    def _raw(self, a: Any, b: Any) -> Any:
+        if a == b:
+            return a
+        if a.__class__ is list and b.__class__ is list:
+            if len(a) == len(b) and all(isinstance(x, Value) for x in a + b):
+                return [self.values(x, y) for x, y in zip(a, b, strict=True)]
+            longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
+            if any(x.__class__ in _HEAVY for x in longer[len(shorter) :]):
+                self.lost = True
+            return longer
+        if a.__class__ is dict and b.__class__ is dict:
+            return {key: self.join(a.get(key, MISSING), b.get(key, MISSING)) for key in {**a, **b}}
+        if a.__class__ is bool and b.__class__ is bool:
+            return True  # flags of objects (open, unsure) are true when in doubt
+        if a.__class__ is int and b.__class__ is int:
+            return max(a, b)
+        if a in _REGISTERED and b in _REGISTERED:
+            return "buffer"  # a buffer on one side, a parameter on the other: either moves with its module
+        if isinstance(a, (str, type(None))) and isinstance(b, (str, type(None))):
+            self.lost = True  # a device
+            return POISON if POISON in (a, b) else None
+        if isinstance(a, DeviceValue) or isinstance(b, DeviceValue):
+            self.lost = True  # the default device: on one side the program has chosen one
+            return DeviceValue("?")
+        if isinstance(a, Value) or isinstance(b, Value):
+            return UNKNOWN
+        if isinstance(a, frozenset) and isinstance(b, frozenset):
+            return a | b
+        if isinstance(a, tuple) and isinstance(b, tuple) and not all(isinstance(part, int) for part in a + b):
+            return max(a, b, key=len)  # what was gathered (options, hooks): on one side there is more of it
+        if isinstance(a, tuple) or isinstance(b, tuple):
+            self.lost = True  # the visible devices: on one side the program has chosen some
+            return None
+        return a if b is None else b
+
+    def values(self, a: Value, b: Value) -> Value:
+        """Join two values."""
+        if a is b:
+            return a
+        kind, other = a.__class__, b.__class__
+        if kind is other:
+            same = _JOIN.get(kind)
+            if same is not None:
+                joined: Value = same(self, a, b)
+                return joined
+        if kind in _HEAVY or other in _HEAVY or _names_device(a) or _names_device(b):
+            self.lost = True
+        if kind in (Const, Scalar) and other in (Const, Scalar):
+            return SCALAR
+        return UNKNOWN
+
+    def _consts(self, a: Const, b: Const) -> Value:
+        if a.value == b.value and type(a.value) is type(b.value):
+            return a
+        if _names_device(a) or _names_device(b):
+            self.lost = True
+        return Scalar(kind="string") if isinstance(a.value, str) and isinstance(b.value, str) else SCALAR
+
+    def _devices(self, a: DeviceValue, b: DeviceValue) -> Value:
+        if a.type == b.type and a.index == b.index:
+            return a
+        self.lost = True
+        return UNKNOWN
+
+    def _tensors(self, a: Tensor, b: Tensor) -> Value:
+        if a.device != b.device:
+            if POISON in (a.device, b.device):
+                return Tensor(POISON)
+            self.lost = True
+        device = a.device if a.device == b.device else None
+        joined = Tensor(device, a.rank if a.rank == b.rank else None, a.origin if device else None)
+        joined.assumed = a.assumed and b.assumed
+        joined.requires_grad = a.requires_grad if a.requires_grad == b.requires_grad else None
+        joined.is_parameter = a.is_parameter and b.is_parameter
+        joined.size = a.size if a.size == b.size else None
+        joined.dtype = a.dtype if a.dtype == b.dtype else None
+        if a.pending is not None and b.pending is not None:
+            joined.pending = min(a.pending, b.pending)
+        return joined
+
+    def _sequences(self, a: Sequence, b: Sequence) -> Value:
+        if len(a.items) == len(b.items):
+            items = [self.values(x, y) for x, y in zip(a.items, b.items, strict=True)]
+            return Sequence(a.kind, items, a.open or b.open)
+        longer, shorter = (a, b) if len(a.items) > len(b.items) else (b, a)
+        n = len(shorter.items)
+        items = [self.values(x, y) for x, y in zip(longer.items[:n], shorter.items, strict=True)]
+        if any(x.__class__ in _HEAVY for x in longer.items[n:]):
+            self.lost = True
+        return Sequence(a.kind, items + longer.items[n:], True)
+
+    def _mappings(self, a: Mapping, b: Mapping) -> Value:
+        items = {key: self.join(a.items.get(key, MISSING), b.items.get(key, MISSING)) for key in {**a.items, **b.items}}
+        rest = a.rest if b.rest is None else b.rest if a.rest is None else self.values(a.rest, b.rest)
+        return Mapping(items, rest, a.open or b.open or a.items.keys() != b.items.keys(), a.kind, a.factory)
+
+    def _unknowns(self, a: Unknown, b: Unknown) -> Value:
+        return a if a.path == b.path else UNKNOWN
+
+    def _scalars(self, a: Scalar, b: Scalar) -> Value:
+        low = None if a.low is None or b.low is None else min(a.low, b.low)
+        return Scalar(low, a.kind if a.kind == b.kind else "")
+
+    def _instances(self, a: Instance, b: Instance) -> Value:
+        self.lost = True
+        return UNKNOWN
+
+    def _externals(self, a: External, b: External) -> Value:
+        return a if a.path == b.path else UNKNOWN
+
+    def _arrays(self, a: Array, b: Array) -> Value:
+        return Array(a.rank if a.rank == b.rank else None)
+
+    def _code(self, a: Value, b: Value) -> Value:
+        self.lost = True
+        return UNKNOWN
+
+
+def _names_device(value: Value) -> bool:
+    return value.__class__ is Const and isinstance(value.value, str) and parse_device(value.value) is not None
+
+
+_JOIN: dict[type, Any] = {
+    Const: Loss._consts,
+    DeviceValue: Loss._devices,
+    Tensor: Loss._tensors,
+    Sequence: Loss._sequences,
+    Mapping: Loss._mappings,
+    Unknown: Loss._unknowns,
+    Scalar: Loss._scalars,
+    Instance: Loss._instances,
+    External: Loss._externals,
+    Array: Loss._arrays,
+    Function: Loss._code,
+    Class: Loss._code,
+}

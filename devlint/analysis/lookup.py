@@ -1,0 +1,137 @@
+"""Names: where they are looked up, and what it means that one is not bound."""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING
+
+from devlint.analysis.dispatch import evaluates
+from devlint.analysis.frames import Frame
+from devlint.analysis.machine import Crash
+from devlint.analysis.names import note_unbound
+from devlint.analysis.values import (
+    UNKNOWN,
+    External,
+    Sequence,
+    Value,
+    const,
+)
+from devlint.semantics import libraries
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+
+_BUILTINS = frozenset(dir(builtins)) | {
+    "__file__",
+    "__doc__",
+    "__spec__",
+    "__package__",
+    "__builtins__",
+    "__path__",
+    "__loader__",
+    "__annotations__",
+    "reveal_type",
+    "get_ipython",
+    "display",
+    "exit",
+    "quit",
+    "In",
+    "Out",
+    "_",
+    "WindowsError",
+    "unicode",
+    "xrange",
+    "raw_input",
+    "long",
+}
+
+
+_BUILTIN_VALUES = {name: External(f"builtins.{name}") for name in _BUILTINS}
+
+_LOCAL, _FREE, _CLASS = ir.NameScope.LOCAL, ir.NameScope.FREE, ir.NameScope.CLASS
+
+
+@evaluates(ir.Name)
+def evaluate_name(machine: Machine, node: ir.Name, frame: Frame) -> Value:
+    """A name, where lowering found that it lives."""
+    scope = node.scope
+    name = node.id
+    if scope is _LOCAL:
+        value = frame.names.get(name)
+        if value is not None:
+            return value
+        if frame.outer is None or frame.function is None:
+            return global_name(machine, node, frame)
+        return unbound(machine, node, frame)
+    if scope is _FREE or scope is _CLASS:
+        value = frame.names.get(name)
+        if value is not None:
+            return value
+        outer = frame.outer
+        while outer is not None:
+            if outer.owner is None or outer.function is not None or outer.names is not outer.owner.fields:
+                value = outer.names.get(name)
+                if value is not None:
+                    return value
+            outer = outer.outer
+        if scope is _FREE:
+            return UNKNOWN if _binder_left(node.id, frame) else unbound(machine, node, frame)
+    return global_name(machine, node, frame)
+
+
+def _binder_left(name: str, frame: Frame) -> bool:
+    """Whether the activation that would bind a free name is not the running one (a comprehension runs in its own)."""
+    function = frame.function
+    outer = frame.outer
+    return (
+        function is None
+        or outer is None
+        or outer.function is not function
+        or outer.names is frame.names
+        or frame.receiver is not None
+        or name not in function.body.locals
+    )
+
+
+def global_name(machine: Machine, node: ir.Name, frame: Frame) -> Value:
+    """A name of the module, or a builtin."""
+    name = node.id
+    names = frame.namespace.names
+    value = names.get(name)
+    if value is not None:
+        return value
+    builtin = _BUILTIN_VALUES.get(name)
+    if builtin is not None:
+        return builtin
+    if name == "__name__":
+        return const(frame.namespace.name)
+    stars = names.get("*")
+    if stars is not None:
+        return from_stars(stars, name)
+    return unbound(machine, node, frame)
+
+
+def from_stars(stars: Value, name: str) -> Value:
+    """A name that star imports of external modules may have brought."""
+    assert isinstance(stars, Sequence)
+    for module in reversed(stars.items):
+        if isinstance(module, External) and libraries.exports(module.path, name):
+            return External(f"{module.path}.{name}")
+    return UNKNOWN
+
+
+def unbound(machine: Machine, node: ir.Name, frame: Frame) -> Value:
+    """A name that is surely unbound on this path: the program ends here, or goes on past what was told as a finding."""
+    if "exec" in frame.namespace.names or (
+        not frame.namespace.complete and frame.function is not None and machine.protocol
+    ):
+        return UNKNOWN
+    site = machine.site(node, frame)
+    guarded = note_unbound(machine, node, frame, site)
+    if node.scope is not ir.NameScope.LOCAL:
+        machine.store.put(frame.namespace.names, node.id, UNKNOWN)  # later cells don't say it again
+    if guarded and frame.function is None and not machine.trying:
+        return UNKNOWN
+    raise Crash

@@ -1,0 +1,269 @@
+"""The interpreter's state in one world, and the few services that every room needs.
+
+The rooms are functions `(machine, node, frame)` found through `devlint.analysis.dispatch`; the machine holds the only
+state.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from devlint.analysis.dispatch import EVALUATE, EXECUTE, Call
+from devlint.analysis.events import Choice, DeviceCompared, Event, MarkKind, Site
+from devlint.analysis.lattice import Loss
+from devlint.analysis.origins import Origin
+from devlint.analysis.store import Store
+from devlint.analysis.values import Const, DeviceValue, Value
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.choices import ChoiceKey
+    from devlint.analysis.frames import Frame, Namespace
+    from devlint.analysis.project import Project
+    from devlint.worlds import World
+
+
+class Signal:
+    """How a statement left, when it did not fall through: RETURN carries a value."""
+
+    __slots__ = ("kind", "value")
+
+    def __init__(self, kind: str, value: Value | None = None) -> None:
+        self.kind = kind
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"Signal({self.kind})"
+
+
+BREAK: Final = Signal("break")
+CONTINUE: Final = Signal("continue")
+RAISE: Final = Signal("raise")
+
+
+class OutOfBudget(Exception):
+    """The entry point used up its evaluation steps; it ends in silence."""
+
+
+class Crash(Exception):
+    """The program surely raises here in this world (or ends: `sys.exit()`).
+
+    `kind` names the builtin exception; it is "" for what torch raises about devices.
+    """
+
+    def __init__(self, kind: str = "") -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
+class Activation:
+    """A user call on the stack: when it began, the call (with the caller's frame), the activation's own frame, and
+    whether it is the forward of a module that was called."""
+
+    __slots__ = ("tick", "call", "frame", "is_forward", "receiver")
+
+    def __init__(self, tick: int, call: Call, frame: Frame, is_forward: bool, receiver: Value | None) -> None:
+        self.tick = tick
+        self.call = call
+        self.frame = frame
+        self.is_forward = is_forward
+        self.receiver = receiver
+
+
+class State:
+    """What a run changes besides objects and names; written by `machine.store.set(machine.state, ...)`.
+
+    `default_device` None is the CPU. `cuda_initialised`: where CUDA was first touched. `visible`: physical ids of the
+    devices that CUDA_VISIBLE_DEVICES leaves, None when the program did not set it. `environment`: variables set.
+    `misled`: a test that is always true sent this world to CUDA, which was told. `collective`: the backend of
+    init_process_group, None before.
+    """
+
+    __slots__ = (
+        "default_device",
+        "current_device",
+        "cuda_initialised",
+        "synchronizations",
+        "visible",
+        "visible_text",
+        "environment",
+        "collective",
+        "default_type",
+        "misled",
+    )
+
+    def __init__(self) -> None:
+        self.default_device: DeviceValue | None = None
+        self.current_device: int | None = 0
+        self.cuda_initialised: Site | None = None
+        self.synchronizations = 0
+        self.visible: tuple[int, ...] | None = None
+        self.visible_text: str | None = None
+        self.environment: dict[str, Value] = {}
+        self.collective: str | None = None
+        self.default_type: str | None = None
+        self.misled = False
+
+
+class Machine:
+    """One world's interpreter. One machine runs all entry points of that world; `begin` resets what is per run."""
+
+    def __init__(self, project: Project, world: World, wanted: frozenset[type[Event]]) -> None:
+        self.project = project
+        self.world = world
+        self.wanted = wanted
+        self.store = Store()
+        self.loss = Loss()
+        self.state = State()
+        self.clock = 0
+        self.events: dict[tuple[Any, ...], Event] = {}
+        self.consulted: set[str] = set()
+        self.evidence: set[str] = set()
+        self.visited: dict[ir.Node, None] = {}
+        self.literals: dict[ir.Const, Const] = {}
+        self.statistics: dict[str, int] = {}
+        self.namespaces: dict[str, Namespace] = {}
+        self.import_events: dict[str, dict[tuple[Any, ...], Event]] = {}
+        self.import_consulted: dict[str, set[str]] = {}
+        self.import_effects: dict[str, tuple[Any, ...]] = {}
+        self.placements = 0
+        self.files: dict[Any, Value] = {}
+        self.launched = False
+        self.entered: dict[int, DeviceValue | None] = {}
+        self.options: set[tuple[str, int, int]] = set()
+        self.begin(10_000, {})
+
+    def begin(self, budget: int, assume: dict[ChoiceKey, bool]) -> None:
+        """Reset what belongs to one run of one entry point."""
+        self.steps = 0
+        self.budget = budget
+        self.assume = assume
+        self.promoted: dict[ChoiceKey, Choice] = {}
+        self.path: list[Choice] = []
+        self.trying = 0
+        self.expected: list[str] = []
+        self.quiet = 0
+        self.stack: list[ir.Function] = []
+        self.activations: list[Activation] = []
+        self.contexts: dict[ir.Function, int] = {}
+        self.latest: dict[ir.Function, int] = {}
+        self.settled: dict[ChoiceKey, bool] = {}
+        self.memo: dict[Any, Any] = {}
+        self.worker: Site | None = None
+        self.protocol = False
+        self.importing = 0
+        self.loss.lost = False
+        self.guards = 0
+
+    # -- running
+
+    def evaluate(self, node: Any, frame: Frame) -> Value:
+        """Evaluate an expression."""
+        return EVALUATE[node.__class__](self, node, frame)
+
+    def block(self, statements: list[Any], frame: Frame) -> Signal | None:
+        """Execute statements; returns the signal with which they left, if they did."""
+        for statement in statements:
+            self.steps += 1
+            if self.steps > self.budget:
+                raise OutOfBudget
+            signal: Signal | None = EXECUTE[statement.__class__](self, statement, frame)
+            if signal is not None:
+                return signal
+        return None
+
+    def step(self) -> None:
+        """Count one step of evaluation."""
+        self.steps += 1
+        if self.steps > self.budget:
+            raise OutOfBudget
+
+    # -- time and place
+
+    def tick(self) -> int:
+        """Return the next moment."""
+        self.clock += 1
+        return self.clock
+
+    def site(self, node: ir.Node, frame: Frame) -> Site:
+        """Return where a node stands."""
+        return Site(frame.namespace.path, node.at)
+
+    def origin(
+        self,
+        kind: MarkKind,
+        node: ir.Node,
+        frame: Frame,
+        device: str | None = None,
+        note: str = "",
+        previous: Origin | None = None,
+    ) -> Origin:
+        """Make a mark of this moment."""
+        return Origin(kind, Site(frame.namespace.path, node.at), frame, self.tick(), device, note, previous, node)
+
+    @property
+    def has_cuda(self) -> bool:
+        """Whether the world has CUDA devices; that it was asked is noted."""
+        self.consulted.add("cuda")
+        return self.world.has_cuda
+
+    @property
+    def has_several(self) -> bool:
+        """Whether the world has more than one CUDA device; that it was asked is noted."""
+        self.consulted.update(("cuda", "count"))
+        return self.world.device_count > 1
+
+    @property
+    def device_count(self) -> int:
+        """How many CUDA devices the program sees: the world's, less what CUDA_VISIBLE_DEVICES hides."""
+        self.consulted.add("cuda")
+        visible = self.state.visible
+        return self.world.device_count if visible is None else len(visible)
+
+    # -- telling
+
+    def emit(self, event: type[Event], site: Site, root: Site | None = None, **facts: Any) -> None:
+        """Tell that something happened; nothing is told inside a `try` with handlers and where only a guess is run."""
+        if event not in self.wanted or self.trying:
+            return
+        if self.quiet and event is not DeviceCompared:
+            return
+        root = root or site
+        key = (event, root.key, facts.get("kind"), facts.get("cause"))
+        if key in self.events and not self.path:
+            old = self.events[key]
+            if old.when:
+                self.events[key] = dataclasses.replace(old, when=())
+            return
+        if key in self.events:
+            return
+        facts.setdefault(
+            "calls",
+            tuple(
+                self.site(a.call.node, a.call.frame)
+                for a in self.activations
+                if not isinstance(a.call.node, (ir.Function, ir.Class))
+            ),
+        )
+        facts.setdefault("function", self.stack[-1].name if self.stack else "")
+        self.events[key] = event(world=self.world.name, site=site, root=root, when=tuple(self.path), **facts)
+
+    def crash(self, event: type[Event] | None, site: Site, root: Site | None = None, **facts: Any) -> NoReturn:
+        """Tell that the program raises here, and leave.
+
+        Raises:
+            Crash: always.
+        """
+        if event is not None:
+            self.emit(event, site, root, **facts)
+        raise Crash
+
+    def count(self, what: str, by: int = 1) -> None:
+        """Count something for `--statistics`."""
+        self.statistics[what] = self.statistics.get(what, 0) + by
+
+
+def text_of(value: Value | None) -> str | None:
+    """Return the string that a value surely is."""
+    return value.value if isinstance(value, Const) and isinstance(value.value, str) else None

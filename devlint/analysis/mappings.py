@@ -1,0 +1,348 @@
+"""Dicts and their kin: `OrderedDict`, `defaultdict`, `Counter`, `UserDict`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from devlint.analysis.access import call_value, iterate
+from devlint.analysis.dispatch import ASSIGN_ITEM, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
+from devlint.analysis.machine import Crash
+from devlint.analysis.plain import NotConstant, join_all, key_of, length, missing, pair, value_of_key
+from devlint.analysis.values import (
+    BOOL,
+    NONE,
+    SCALAR,
+    SIZE,
+    UNKNOWN,
+    Mapping,
+    Sequence,
+    Value,
+    const,
+)
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+    from devlint.syntax import ir
+
+Method = Callable[["Machine", Mapping, Call], Value]
+METHODS: Final[dict[str, Method]] = {}
+
+
+@on(METHOD, Mapping)
+def mapping_method(machine: Machine, value: Mapping, name: str, call: Call) -> Value:
+    """`d.name(...)`."""
+    function = METHODS.get(name)
+    return UNKNOWN if function is None else function(machine, value, call)
+
+
+@on(TRUTH, Mapping)
+def mapping_truth(machine: Machine, value: Mapping) -> bool | None:
+    """Whether there are keys."""
+    return None if value.open else bool(value.items)
+
+
+@on(ITERATE, Mapping)
+def iterate_mapping(machine: Machine, value: Mapping, node: ir.Node, frame: Frame, wanted: int) -> Iteration:
+    """The keys. Those that are not known are no tensors."""
+    keys = [value_of_key(key) for key in value.items]
+    return Iteration([*keys, SCALAR] if value.rest is not None else keys, value.open)
+
+
+def rewrite(machine: Machine, value: Mapping, items: dict[Any, Value]) -> None:
+    """Replace the items; those of a `__dict__` are the fields of its object."""
+    if value.of is not None:
+        fields = value.of.fields
+        for name, new in items.items():
+            if fields.get(name) is not new:
+                machine.store.put(fields, name, new)
+        for name in value.items.keys() - items.keys():
+            machine.store.remove(fields, name)
+    machine.store.set(value, "items", items)
+
+
+def put(machine: Machine, value: Mapping, key: Value, new: Value, in_loop: bool = False) -> None:
+    """Execute `d[key] = new`. At unknown keys, a loop is taken to visit all of them."""
+    try:
+        known = key_of(key)
+        rewrite(machine, value, {**value.items, known: new})
+    except (NotConstant, TypeError):
+        rest = new if value.rest is None or in_loop else join_all(machine, (value.rest, new))
+        machine.store.set(value, "rest", rest)
+        if not value.open:
+            machine.store.set(value, "open", True)
+
+
+def get(machine: Machine, value: Mapping, key: Value) -> Value | None:
+    """Return what stands under a key; None when it is surely absent."""
+    try:
+        known = key_of(key)
+    except NotConstant:
+        if value.rest is not None and (key is SCALAR or not value.items):
+            return value.rest
+        values = list(value.items.values()) + ([] if value.rest is None else [value.rest])
+        if not values:
+            return UNKNOWN if value.open else None
+        return values[0] if len(values) == 1 else join_all(machine, values)
+    try:
+        found = value.items.get(known)
+    except TypeError:
+        return UNKNOWN
+    if found is not None:
+        return found
+    return value.rest if value.rest is not None else UNKNOWN if value.open else None
+
+
+@on(ITEM, Mapping)
+def mapping_item(machine: Machine, value: Mapping, index: Value, node: ir.Node, frame: Frame) -> Value:
+    """`d[key]`; a defaultdict makes what is missing."""
+    found = get(machine, value, index)
+    if found is not None:
+        return found
+    if value.factory is not None:
+        made = call_value(machine, value.factory, Call([], {}, node, frame))
+        put(machine, value, index, made)
+        return made
+    if value.kind == "Counter":
+        return const(0)
+    if value.kind == "defaultdict":
+        return UNKNOWN
+    return missing(machine)
+
+
+@on(ASSIGN_ITEM, Mapping)
+def assign_mapping_item(
+    machine: Machine, value: Mapping, index: Value, new: Value, node: ir.Node, frame: Frame
+) -> None:
+    """`d[key] = new`."""
+    put(machine, value, index, new, bool(frame.loops))
+
+
+def delete_mapping_item(machine: Machine, value: Mapping, index: Value, node: ir.Node, frame: Frame) -> None:
+    """`del d[key]`."""
+    if get(machine, value, index) is None:
+        missing(machine)
+    remove(machine, value, index)
+
+
+def remove(machine: Machine, value: Mapping, key: Value) -> None:
+    """Take a key out; one that is not known leaves all of them in doubt."""
+    try:
+        known = key_of(key)
+        rewrite(machine, value, {k: v for k, v in value.items.items() if k != known})
+    except NotConstant:
+        machine.store.set(value, "open", True)
+
+
+def contains_key(value: Mapping, key: Value) -> bool | None:
+    """Whether the key is there; None when that is not known."""
+    try:
+        if key_of(key) in value.items:
+            return True
+    except (NotConstant, TypeError):
+        return None if value.items or value.open else False
+    return None if value.open else False
+
+
+def update(machine: Machine, value: Mapping, other: Value, node: ir.Node, frame: Frame) -> None:
+    """Execute `d.update(other)`."""
+    if isinstance(other, Mapping):
+        rewrite(machine, value, {**value.items, **other.items})
+        if other.rest is not None:
+            rest = other.rest if value.rest is None else join_all(machine, (value.rest, other.rest))
+            machine.store.set(value, "rest", rest)
+        if other.open and not value.open:
+            machine.store.set(value, "open", True)
+        return
+    found = iterate(machine, other, node, frame)
+    if found is None or found.open:
+        machine.store.set(value, "open", True)
+    for item in found.items if found is not None else ():
+        if isinstance(item, Sequence) and length(item) == 2:
+            put(machine, value, item.items[0], item.items[1])
+        else:
+            machine.store.set(value, "open", True)
+
+
+def build(machine: Machine, call: Call, kind: str = "dict", factory: Value | None = None) -> Mapping:
+    """Return the dict of `dict(...)` and the constructors like it."""
+    made = Mapping({}, None, call.open, kind, factory)
+    for other in call.positional[:1]:
+        update(machine, made, other, call.node, call.frame)
+    for name, value in call.keywords.items():
+        put(machine, made, const(name), value)
+    return made
+
+
+@on(METHODS, "__getitem__")
+def _getitem(machine: Machine, value: Mapping, call: Call) -> Value:
+    return mapping_item(machine, value, call.positional[0], call.node, call.frame) if call.positional else UNKNOWN
+
+
+@on(METHODS, "__setitem__")
+def _setitem(machine: Machine, value: Mapping, call: Call) -> Value:
+    if len(call.positional) == 2:
+        put(machine, value, call.positional[0], call.positional[1], bool(call.frame.loops))
+    return NONE
+
+
+@on(METHODS, "__contains__", "has_key")
+def _contains(machine: Machine, value: Mapping, call: Call) -> Value:
+    answer = contains_key(value, call.positional[0]) if call.positional else None
+    return BOOL if answer is None else const(answer)
+
+
+@on(METHODS, "__len__")
+def _len(machine: Machine, value: Mapping, call: Call) -> Value:
+    return SIZE if value.open else const(len(value.items))
+
+
+@on(METHODS, "get")
+def _get(machine: Machine, value: Mapping, call: Call) -> Value:
+    if not call.positional:
+        return UNKNOWN
+    default = call.argument(1, "default") or NONE
+    try:
+        if key_of(call.positional[0]) in value.items:
+            return value.items[key_of(call.positional[0])]
+        if not value.open:
+            return default
+    except (NotConstant, TypeError):
+        if not value.items and not value.open:
+            return default
+        found = get(machine, value, call.positional[0])
+        return default if found is None else join_all(machine, (found, default))
+    return UNKNOWN if value.rest is None else value.rest
+
+
+@on(METHODS, "setdefault")
+def _setdefault(machine: Machine, value: Mapping, call: Call) -> Value:
+    if not call.positional:
+        return UNKNOWN
+    key = call.positional[0]
+    found = get(machine, value, key)
+    if found is None or (found is UNKNOWN and contains_key(value, key) is None):
+        found = call.argument(1, "default") or NONE
+        put(machine, value, key, found)
+    return found
+
+
+@on(METHODS, "pop")
+def _pop(machine: Machine, value: Mapping, call: Call) -> Value:
+    if not call.positional:
+        return UNKNOWN
+    key = call.positional[0]
+    there = contains_key(value, key)
+    default = call.argument(1, "default")
+    if there is False:
+        return missing(machine) if default is None else default
+    found = get(machine, value, key) or UNKNOWN
+    remove(machine, value, key)
+    return found
+
+
+@on(METHODS, "popitem")
+def _popitem(machine: Machine, value: Mapping, call: Call) -> Value:
+    if value.open:
+        return pair(SCALAR, UNKNOWN)
+    if not value.items:
+        raise Crash("KeyError")
+    key = next(iter(value.items)) if "last" in call.keywords else next(reversed(value.items))
+    found = pair(value_of_key(key), value.items[key])
+    rewrite(machine, value, {k: v for k, v in value.items.items() if k != key})
+    return found
+
+
+@on(METHODS, "items", "iteritems", "viewitems")
+def _items(machine: Machine, value: Mapping, call: Call) -> Value:
+    items: list[Value] = [pair(value_of_key(key), item) for key, item in value.items.items()]
+    if value.rest is not None:
+        items.append(pair(SCALAR, value.rest))
+    return Sequence("dict_items", items, value.open)
+
+
+@on(METHODS, "keys", "iterkeys", "viewkeys", "__iter__")
+def _keys(machine: Machine, value: Mapping, call: Call) -> Value:
+    found = iterate_mapping(machine, value, call.node, call.frame, 0)
+    return Sequence("dict_keys", found.items, found.open)
+
+
+@on(METHODS, "values", "itervalues", "viewvalues")
+def _values(machine: Machine, value: Mapping, call: Call) -> Value:
+    items = list(value.items.values())
+    return Sequence("dict_values", items if value.rest is None else [*items, value.rest], value.open)
+
+
+@on(METHODS, "update")
+def _update(machine: Machine, value: Mapping, call: Call) -> Value:
+    if call.open:
+        machine.store.set(value, "open", True)
+    for other in call.positional[:1]:
+        update(machine, value, other, call.node, call.frame)
+    for name, new in call.keywords.items():
+        put(machine, value, const(name), new)
+    return NONE
+
+
+@on(METHODS, "copy", "__copy__")
+def _copy(machine: Machine, value: Mapping, call: Call) -> Value:
+    return Mapping(dict(value.items), value.rest, value.open, value.kind, value.factory)
+
+
+@on(METHODS, "clear")
+def _clear(machine: Machine, value: Mapping, call: Call) -> Value:
+    rewrite(machine, value, {})
+    machine.store.set(value, "rest", None)
+    machine.store.set(value, "open", False)
+    return NONE
+
+
+@on(METHODS, "move_to_end")
+def _move_to_end(machine: Machine, value: Mapping, call: Call) -> Value:
+    try:
+        key = key_of(call.positional[0])
+    except (IndexError, NotConstant):
+        return NONE
+    if key in value.items:
+        rest = {k: v for k, v in value.items.items() if k != key}
+        last = call.argument(1, "last")
+        moved = {key: value.items[key]}
+        first = last is not None and getattr(last, "value", True) is False
+        rewrite(machine, value, {**moved, **rest} if first else {**rest, **moved})
+    return NONE
+
+
+@on(METHODS, "fromkeys")
+def _fromkeys(machine: Machine, value: Mapping, call: Call) -> Value:
+    return from_keys(machine, call)
+
+
+def from_keys(machine: Machine, call: Call, kind: str = "dict") -> Value:
+    """`dict.fromkeys(keys, value)`."""
+    made = Mapping({}, None, False, kind)
+    found = iterate(machine, call.positional[0], call.node, call.frame) if call.positional else None
+    item = call.argument(1, "value") or NONE
+    for key in found.items if found is not None else ():
+        put(machine, made, key, item)
+    if found is None or found.open:
+        machine.store.set(made, "rest", item if made.rest is None else made.rest)
+        machine.store.set(made, "open", True)
+    return made
+
+
+@on(METHODS, "most_common", "elements")
+def _most_common(machine: Machine, value: Mapping, call: Call) -> Value:
+    return Sequence("list", [], True)
+
+
+@on(BINARY, Mapping)
+def mapping_operator(
+    machine: Machine, operator: str, left: Value, right: Value, node: ir.Node, frame: Frame
+) -> Value | None:
+    """`left | right`."""
+    if operator != "|" or not isinstance(left, Mapping) or not isinstance(right, Mapping):
+        return None
+    made = Mapping(dict(left.items), left.rest, left.open, left.kind, left.factory)
+    update(machine, made, right, node, frame)
+    return made

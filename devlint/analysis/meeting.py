@@ -1,0 +1,376 @@
+"""Tensors that meet: which demand is broken, which operand stands wrong, and where that began."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Items
+from typing import TYPE_CHECKING
+
+from devlint.analysis.devices import source_text
+from devlint.analysis.events import CauseKind, MixedDevices, Operand, Site
+from devlint.analysis.machine import Activation, Crash
+from devlint.analysis.modules import registered
+from devlint.analysis.origins import Origin, marks
+from devlint.analysis.values import POISON, Array, Instance, Mapping, Sequence, Tensor, Value
+from devlint.semantics import errors
+from devlint.syntax import ir
+from devlint.syntax.walk import walk
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+
+
+class Part:
+    """A value that takes part in an operation: what is demanded of it, and the node that it came from.
+
+    `parameter` is what the table calls it, `name` how it is described where it has no node.
+    """
+
+    __slots__ = ("value", "demand", "node", "name", "parameter")
+
+    def __init__(
+        self, value: Value, demand: str, node: ir.Node | None = None, name: str = "", parameter: str = ""
+    ) -> None:
+        self.value = value
+        self.demand = demand
+        self.node = node
+        self.name = name
+        self.parameter = parameter
+
+
+def tensors_in(value: Value, depth: int = 3) -> list[Tensor]:
+    """The tensors in a value, through lists, tuples and dicts (at most three deep)."""
+    if isinstance(value, Tensor):
+        return [value]
+    if depth and isinstance(value, Sequence):
+        return [tensor for part in value.items for tensor in tensors_in(part, depth - 1)]
+    if depth and isinstance(value, Mapping):
+        return [tensor for part in value.items.values() for tensor in tensors_in(part, depth - 1)]
+    return []
+
+
+def meet(
+    machine: Machine,
+    parts: Items[Part],
+    operation: str,
+    node: ir.Node,
+    frame: Frame,
+    callee: str = "",
+    cause: CauseKind | None = None,
+) -> tuple[Tensor | None, bool]:
+    """Check the demands of an operation. Returns the tensor whose device the result has, and whether they clashed.
+
+    `combine` parts may be 0-dimensional CPU tensors, `strict` parts may not; of `index` parts a CPU tensor is welcome.
+    After a clash all tensors involved are poisoned. `callee` is the name of the operation's row in the tables.
+    """
+    strict: list[tuple[Tensor, Part]] = []
+    welcome: list[tuple[Tensor, Part]] = []
+    poisoned: Tensor | None = None
+    first: Tensor | None = None
+    unknown = False
+    for part in parts:
+        for tensor in tensors_in(part.value):
+            if tensor.device == POISON:
+                poisoned = poisoned or tensor
+                continue
+            if first is None:
+                first = tensor
+            if tensor.device is None or tensor.size == 0:
+                unknown = True  # an empty tensor is a placeholder: what is computed later takes its place
+                continue
+            if part.demand in ("index",):
+                if tensor.device != "cpu":
+                    strict.append((tensor, part))
+                continue
+            if part.demand == "combine" and tensor.device == "cpu" and tensor.rank in (0, None):
+                welcome.append((tensor, part))
+            elif part.demand in ("combine", "strict"):
+                strict.append((tensor, part))
+    if poisoned is not None:
+        return poisoned, True
+    if len({tensor.device for tensor, _ in strict}) > 1:
+        clash(machine, strict, operation, node, frame, callee, cause)
+        return None, True
+    if strict:
+        main = strict[0][0]
+        for tensor, _ in strict:
+            if not tensor.assumed:
+                main = tensor
+                break
+        return main, False
+    if welcome and not unknown:
+        return welcome[0][0], False
+    return (first if first is not None and first.device is None else None) or (
+        first if not welcome else Tensor(None, first.rank if first else None)
+    ), False
+
+
+_EVIDENCE_ENOUGH: frozenset[CauseKind] = frozenset(
+    {"factory", "attribute", "container", "layer-in-forward", "cache", "hardcoded"}
+)
+_BY_MARK: dict[str, CauseKind] = {
+    "dropped": "dropped",
+    "rebound": "rebound",
+    "left-behind": "attribute",
+    "unregistered": "container",
+    "rebuilt": "rebuilt",
+    "layer-in-forward": "layer-in-forward",
+    "loss-weight": "loss",
+    "metric-state": "metric",
+    "cached": "cache",
+    "type-cast": "type-cast",
+    "optimizer-state": "optimizer-state",
+}
+
+
+def clash(
+    machine: Machine,
+    operands: Items[tuple[Tensor, Part]],
+    operation: str,
+    node: ir.Node,
+    frame: Frame,
+    callee: str = "",
+    cause: CauseKind | None = None,
+) -> None:
+    """Tell that tensors of two devices met, find the root, and poison them.
+
+    Raises:
+        Crash: inside a `try`, whose handler the program goes to.
+    """
+    if machine.trying:
+        raise Crash
+    on_cpu = [pair for pair in operands if pair[0].device == "cpu"]
+    stale = [pair for pair in operands if _is_stale(machine, pair[0])]
+    candidates = stale[:1] or on_cpu or [_guilty_accelerator(operands)]
+    told: set[tuple[str, int, int]] = set()
+    for tensor, part in candidates:
+        kind, root = trace_root(machine, tensor, node, frame)
+        if cause is not None and kind in ("mixed", "module-input", "factory"):
+            kind = cause
+            root = machine.site(node, frame) if cause == "index" else root
+        held = part.name or any(p.name and t.device != tensor.device for t, p in operands)
+        own = callee.endswith(".forward") and bool(held)
+        named = _named_here(machine, tensor, operands) if kind in ("mixed", "module-input") else None
+        if named is not None:
+            kind, root = "hardcoded", named
+        elif kind == "mixed" and own:
+            kind = "module-input"
+        if root.key in told or (told and kind != "factory"):
+            continue
+        told.add(root.key)
+        others = [other for other, _ in operands if other.device != tensor.device]
+        if all(other.assumed for other in others) and others and kind not in _EVIDENCE_ENOUGH:
+            continue
+        if tensor.assumed:
+            continue
+        _emit(machine, operands, (tensor, part), operation, node, frame, callee, kind, root)
+    for tensor, _ in operands:
+        machine.store.set(tensor, "device", POISON)
+
+
+def _is_stale(machine: Machine, tensor: Tensor) -> bool:
+    """Whether a value was cached by an earlier pass through a function that has run again since, and kept it."""
+    origin = tensor.origin
+    if origin is None or origin.kind not in ("factory", "placed", "moved", "input", "loader", "host", "left-behind"):
+        return False
+    cached = origin if origin.holder is not None else origin.previous if origin.kind == "left-behind" else None
+    if cached is None or cached.holder is None or cached.holder.function is None:
+        return False
+    return machine.latest.get(cached.holder.function, 0) > cached.holder.tick
+
+
+def _guilty_accelerator(operands: Items[tuple[Tensor, Part]]) -> tuple[Tensor, Part]:
+    """Of tensors on two accelerators: the one that was placed by name, else the last."""
+    for pair in reversed(operands):
+        origin = pair[0].origin
+        if origin is not None and origin.kind in ("placed", "moved") and not pair[0].assumed:
+            return pair
+    return operands[-1]
+
+
+def _named_here(machine: Machine, tensor: Tensor, operands: Items[tuple[Tensor, Part]]) -> Site | None:
+    """Where a function puts a tensor on an accelerator that it names itself, while the others came from elsewhere.
+
+    `.cuda()` and `"cuda"` mean the current device, `"cuda:0"` the first: the others may have been put on any.
+    """
+    origin = tensor.origin
+    if origin is None or origin.kind not in ("placed", "moved") or origin.frame is None or tensor.device == "cpu":
+        return None
+    if origin.frame.function is None or not _names_cuda(origin.node):
+        return None
+    for other, _ in operands:
+        if other.device == tensor.device:
+            continue
+        if other.device == "cpu" or (not other.assumed and other.origin is None):
+            return None
+        if other.origin is not None and other.origin.frame is origin.frame and not other.assumed:
+            return None
+    return origin.site
+
+
+def _names_cuda(node: ir.Node | None) -> bool:
+    """Whether a call says itself that it means the first or the current accelerator, and has no handle for it."""
+    if not isinstance(node, ir.Call):
+        return False
+    devices = [value for keyword, value in node.keywords if keyword == "device"]
+    if isinstance(node.function, ir.Attribute) and node.function.name == "cuda":
+        devices += node.args[:1]
+        if not devices:
+            return True
+    if any(isinstance(device, ir.Const) and device.value == 0 for device in devices):
+        return True
+    written = walk([*node.args, *(value for _, value in node.keywords)])
+    return any(isinstance(part, ir.Const) and part.value in ("cuda", "cuda:0") for part in written)
+
+
+def _emit(
+    machine: Machine,
+    operands: Items[tuple[Tensor, Part]],
+    guilty: tuple[Tensor, Part],
+    operation: str,
+    node: ir.Node,
+    frame: Frame,
+    callee: str,
+    kind: CauseKind,
+    root: Site,
+) -> None:
+    if MixedDevices not in machine.wanted:
+        return
+    site = machine.site(node, frame)
+    described: list[Operand] = []
+    seen: set[int] = set()
+    position = 0
+    for tensor, part in operands:
+        if id(tensor) in seen:
+            continue
+        seen.add(id(tensor))
+        if tensor is guilty[0]:
+            position = len(described)
+        described.append(operand(machine, tensor, part, site, frame))
+    machine.emit(
+        MixedDevices,
+        site,
+        root,
+        error=_error(operands, operation, callee),
+        operation=operation,
+        operands=tuple(described),
+        guilty=position,
+        cause=kind,
+    )
+
+
+def _error(operands: Items[tuple[Tensor, Part]], operation: str, callee: str) -> str:
+    """What torch raises when these meet."""
+    if operation in ("index", "metric"):
+        return errors.message(operation, device=operands[0][0].device)
+    given = [(part.parameter or part.name or "self", tensor.device or "") for tensor, part in operands]
+    return errors.message("mixed", operation=callee or operation, operands=given)
+
+
+def operand(machine: Machine, tensor: Tensor, part: Part | None, site: Site, frame: Frame) -> Operand:
+    """Describe a tensor for an event."""
+    where = site if part is None or part.node is None else machine.site(part.node, frame)
+    text = part.name if part is not None and part.name else source_text(machine, where)
+    return Operand(text, tensor.device or "", where, marks(tensor.origin))
+
+
+def trace_root(machine: Machine, tensor: Tensor, node: ir.Node, frame: Frame) -> tuple[CauseKind, Site]:
+    """Where the wrong device of a tensor began, and of what kind that is (design, section 2)."""
+    site = machine.site(node, frame)
+    origin = tensor.origin
+    if origin is None:
+        return "mixed", site
+    if _is_stale(machine, tensor):
+        cached = origin.cached()
+        if cached is not None and cached.stored is not None:
+            return "cache", cached.stored
+    mark = _newest_cause(origin)
+    if mark is not None:
+        return _BY_MARK[mark.kind], mark.site
+    if origin.kind == "parameter":
+        owner = _owner_call(machine, tensor)
+        return ("module-input" if owner is not None or tensor.is_parameter else "mixed"), owner or site
+    passed = _outermost_passing(machine, tensor, origin)
+    if origin.kind in ("factory", "host") and passed is None:
+        made_here = origin.frame is frame or _in_callees(machine, origin, frame)
+        if made_here and (frame.function is not None or _in_running_loop(origin, frame)):
+            return "factory", origin.site
+        if not made_here and origin.kind == "factory" and (origin.frame is None or origin.frame is not frame):
+            if origin.frame is not None and origin.frame.function is None and frame.function is None:
+                return "mixed", site
+            return "factory", origin.site
+    if passed is not None:
+        return ("module-input" if passed.is_forward else "mixed"), machine.site(passed.call.node, passed.call.frame)
+    return "mixed", site
+
+
+def _newest_cause(origin: Origin) -> Origin | None:
+    """The newest mark that is a cause, unless an explicit move or placement came after it."""
+    mark: Origin | None = origin
+    while mark is not None:
+        if mark.kind in _BY_MARK:
+            return mark
+        if mark.kind in ("moved", "placed", "module-moved", "loader", "input", "async-copy"):
+            return None
+        mark = mark.previous
+    return None
+
+
+def _in_callees(machine: Machine, origin: Origin, frame: Frame) -> bool:
+    """Whether a value was made during the running activation of `frame`, in something that it called."""
+    return frame.function is not None and origin.tick > frame.tick
+
+
+def _in_running_loop(origin: Origin, frame: Frame) -> bool:
+    """At module level: whether the value was made inside a loop that is still running."""
+    if not frame.loops:
+        return False
+    at, loop = origin.site.at, frame.loops[-1].at
+    return bool(loop.lineno <= at.lineno <= loop.end_lineno)
+
+
+def _outermost_passing(machine: Machine, tensor: Tensor, origin: Origin) -> Activation | None:
+    """The outermost call of a chain of calls that passed the value down to where it is."""
+    found: Activation | None = None
+    for activation in reversed(machine.activations):
+        if not _passes(activation, tensor, origin):
+            break
+        found = activation
+    return found
+
+
+def _passes(activation: Activation, tensor: Tensor, origin: Origin) -> bool:
+    if origin.tick > activation.tick:
+        return False
+    first = origin.first()
+    for value in activation.call.values():
+        for passed in _reachable(value, 3):
+            if passed is tensor or (passed.origin is not None and passed.origin.first() is first):
+                return True
+    return False
+
+
+def _reachable(value: Value, depth: int) -> list[Tensor]:
+    if isinstance(value, Tensor):
+        return [value]
+    if not depth:
+        return []
+    if isinstance(value, Sequence):
+        return [t for part in value.items for t in _reachable(part, depth - 1)]
+    if isinstance(value, Mapping):
+        return [t for part in value.items.values() for t in _reachable(part, depth - 1)]
+    if isinstance(value, Instance) and value.module is None:
+        return [t for part in value.fields.values() for t in _reachable(part, depth - 2 if depth > 1 else 0)]
+    if isinstance(value, Array) and value.source is not None:
+        return [value.source]
+    return []
+
+
+def _owner_call(machine: Machine, parameter: Tensor) -> Site | None:
+    """The outermost call of a module that owns this parameter, among the calls that run."""
+    for activation in machine.activations:
+        receiver = activation.receiver
+        if activation.is_forward and isinstance(receiver, Instance) and receiver.module is not None:
+            if any(tensor is parameter for tensor, _, _ in registered(receiver)):
+                return machine.site(activation.call.node, activation.call.frame)
+    return None

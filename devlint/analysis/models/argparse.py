@@ -1,0 +1,353 @@
+"""Command lines read by argparse: known defaults are the values, flags and what has none are choices of the user."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from devlint.analysis.access import call_value, truth
+from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models
+from devlint.analysis.machine import Crash, text_of
+from devlint.analysis.plain import NotConstant, lower, pair
+from devlint.analysis.values import (
+    FALSE,
+    NONE,
+    TRUE,
+    UNKNOWN,
+    Const,
+    External,
+    Instance,
+    Mapping,
+    Sequence,
+    Unknown,
+    Value,
+    const,
+    is_none,
+)
+from devlint.semantics.devices import parse_device
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.events import Site
+    from devlint.analysis.machine import Machine
+
+PARSER: Final = "argparse.ArgumentParser"
+NAMESPACE: Final = "argparse.Namespace"
+ACTION: Final = "argparse.Action"
+
+_FLAGS: Final = {"store_true": FALSE, "store_false": TRUE}
+_ENDING: Final = frozenset({"help", "version"})
+
+
+class Option:
+    """One `add_argument`: where its value goes, what it is when not given, and how the command line changes it."""
+
+    __slots__ = ("convert", "default", "dest", "fixed", "flags", "kind", "required")
+
+    def __init__(self, dest: str, flags: tuple[str, ...], default: Value, kind: str) -> None:
+        self.dest = dest
+        self.flags = flags
+        self.default = default
+        self.kind = kind
+        self.convert: Value | None = None
+        self.fixed = False
+        self.required = False
+
+
+@models(
+    PARSER,
+    "configargparse.ArgumentParser",
+    "configargparse.ArgParser",
+    "jsonargparse.ArgumentParser",
+    "transformers.HfArgumentParser",
+)
+def parser(machine: Machine, call: Call) -> Value | None:
+    """`argparse.ArgumentParser(parents=[...])`."""
+    made = Instance(External(PARSER), machine.site(call.node, call.frame))
+    options: list[Option] = []
+    parents = call.given(-1, "parents")
+    for parent in parents.items if isinstance(parents, Sequence) else ():
+        if isinstance(parent, Instance):
+            options += parent.state.get("options", ())
+    made.state["options"] = tuple(options)
+    made.state["open"] = call.open
+    return made
+
+
+@method_models(PARSER, "add_argument_group", "add_mutually_exclusive_group")
+def group(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """Options of a group are the parser's."""
+    return instance
+
+
+@method_models(PARSER, "add_subparsers")
+def subparsers(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """Which command is chosen is open; the options of all of them may be there."""
+    dest = text_of(call.given(-1, "dest"))
+    if dest is not None:
+        option = Option(dest, (), NONE, "store")
+        option.required = True
+        _add(machine, instance, option)
+    return instance
+
+
+@method_models(PARSER, "add_parser")
+def subparser(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """The parser of one command."""
+    return instance
+
+
+@method_models(PARSER, "add_argument", "add", "add_arg")
+def add_argument(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`parser.add_argument("--name", default=..., type=..., action=...)`."""
+    names = [text_of(value) for value in call.positional]
+    flags = tuple(name for name in names if name is not None)
+    if not flags or len(flags) < len(names):
+        machine.store.put(instance.state, "open", True)
+        return UNKNOWN
+    dest = text_of(call.keywords.get("dest")) or _destination(flags)
+    action = call.keywords.get("action")
+    kind = text_of(action) or "store"
+    if isinstance(action, External):
+        kind = "optional" if action.path.endswith("BooleanOptionalAction") else "custom"
+    if kind in _ENDING:
+        return Instance(External(ACTION))
+    default = call.keywords.get("default")
+    option = Option(dest, flags, default or _FLAGS.get(kind, NONE), kind)
+    option.convert = call.keywords.get("type")
+    positional = not flags[0].startswith("-")
+    optional = text_of(call.keywords.get("nargs")) in ("?", "*")
+    option.required = default is None and (
+        (positional and not optional) or truth(machine, call.keywords.get("required", FALSE)) is True
+    )
+    option.fixed = default is not None and _is_computed(call.node)
+    _add(machine, instance, option)
+    made = Instance(External(ACTION))
+    made.fields["dest"] = const(dest)
+    return made
+
+
+def _destination(flags: tuple[str, ...]) -> str:
+    """The attribute that argparse derives from the first long flag."""
+    chosen = next((flag for flag in flags if flag.startswith("--")), flags[0])
+    return chosen.lstrip("-").replace("-", "_")
+
+
+def _is_computed(node: Any) -> bool:
+    """Whether the default is worked out by the program: what the machine says, not what the author wrote."""
+    for name, expression in getattr(node, "keywords", ()):
+        if name == "default":
+            return not isinstance(expression, ir.Const)
+    return False
+
+
+def _add(machine: Machine, instance: Instance, option: Option) -> None:
+    machine.store.put(instance.state, "options", (*instance.state.get("options", ()), option))
+
+
+@method_models(PARSER, "set_defaults")
+def set_defaults(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`parser.set_defaults(name=value)`."""
+    options = {option.dest: option for option in instance.state.get("options", ())}
+    for name, value in call.keywords.items():
+        old = options.get(name)
+        option = Option(name, old.flags if old else (), value, old.kind if old else "store")
+        option.convert = None
+        option.fixed = old is None
+        options[name] = option
+    machine.store.put(instance.state, "options", tuple(options.values()))
+    return NONE
+
+
+@method_models(PARSER, "get_default")
+def get_default(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`parser.get_default(name)`."""
+    name = text_of(call.argument(0, "dest"))
+    found = [option.default for option in instance.state.get("options", ()) if option.dest == name]
+    return found[-1] if found else NONE
+
+
+@method_models(PARSER, "print_help", "print_usage", "format_help", "add_argument_group_help", "register")
+def told(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """Help texts."""
+    return NONE
+
+
+@method_models(PARSER, "error", "exit")
+def ended(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`parser.error(...)` ends the program."""
+    raise Crash("SystemExit")
+
+
+@method_models(PARSER, "parse_args", "parse_intermixed_args")
+def parse_args(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`args = parser.parse_args()`."""
+    return _namespace(machine, instance, call)
+
+
+@method_models(PARSER, "parse_known_args")
+def parse_known_args(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`args, rest = parser.parse_known_args()`."""
+    return pair(_namespace(machine, instance, call), Sequence("list", [], True))
+
+
+@method_models(PARSER, "parse_args_into_dataclasses")
+def parse_into_dataclasses(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """Arguments of `transformers.HfArgumentParser`: nothing is known of them."""
+    return Sequence("tuple", [Unknown("args", True)], True)
+
+
+def _namespace(machine: Machine, instance: Instance, call: Call) -> Value:
+    options: tuple[Option, ...] = instance.state.get("options", ())
+    given = _command_line(machine, call)
+    existing = call.given(1, "namespace")
+    made = existing if isinstance(existing, Instance) else Instance(External(NAMESPACE))
+    name = _assigned_name(call) or "args"
+    machine.store.put(made.state, "path", name)
+    machine.store.put(made.state, "named", True)
+    exact = None if given is None else _parsed(options, given)
+    for option in options:
+        default = option.default
+        if isinstance(default, Const) and default.site is not None and parse_device(str(default.value)) is not None:
+            machine.evidence.add("option")
+            if exact is None:
+                machine.options.add(default.site.key)
+        if exact is not None:
+            if isinstance(option.default, Const) and option.default.site is not None:
+                machine.options.discard(option.default.site.key)
+            value = exact.get(option.dest) or _converted(machine, option, option.default, call)
+        else:
+            value = _value(machine, option, name, call)
+        machine.store.put(made.fields, option.dest, value)
+    return made
+
+
+def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
+    """What an option is where the command line is the user's."""
+    path = f"{name}.{option.dest}"
+    default = option.default
+    if option.required:
+        return Unknown(path, True)
+    if option.kind in ("store_true", "store_false", "optional", "store_const", "count"):
+        return default if option.fixed and not is_none(default) else Unknown(path, True, default)
+    if is_none(default):
+        return Unknown(path, True, NONE)
+    if isinstance(default, Const) and isinstance(default.value, bool) and not option.fixed:
+        return Unknown(path, True, default)
+    return _converted(machine, option, default, call)
+
+
+def _converted(machine: Machine, option: Option, default: Value, call: Call) -> Value:
+    """argparse converts defaults that are strings."""
+    convert = option.convert
+    if convert is None or not isinstance(default, Const) or not isinstance(default.value, str):
+        return default
+    if isinstance(convert, External) and convert.path == "builtins.str":
+        return default
+    converted = call_value(machine, convert, call.with_arguments([default]))
+    return default if isinstance(converted, Unknown) and converted.path is None else converted
+
+
+def _command_line(machine: Machine, call: Call) -> list[str] | None:
+    """The arguments, where the program itself gives them: `parse_args([])` in notebooks."""
+    arguments = call.given(0, "args")
+    if arguments is None:
+        return None
+    try:
+        known = lower(arguments)
+    except NotConstant:
+        return None
+    return known if isinstance(known, list) and all(isinstance(one, str) for one in known) else None
+
+
+def _parsed(options: tuple[Option, ...], words: list[str]) -> dict[str, Value] | None:
+    """Parse a command line that is known; None where it takes more than plain options to do so."""
+    flags = {flag: option for option in options for flag in option.flags}
+    found: dict[str, Value] = {}
+    queue = list(words)
+    while queue:
+        word, _, attached = queue.pop(0).partition("=")
+        option = flags.get(word)
+        if option is None or not word.startswith("-"):
+            return None
+        if option.kind in _FLAGS:
+            found[option.dest] = TRUE if option.kind == "store_true" else FALSE
+            continue
+        if not attached and not queue:
+            return None
+        text = attached or queue.pop(0)
+        kind = option.convert.path if isinstance(option.convert, External) else ""
+        try:
+            found[option.dest] = (
+                const(int(text) if kind == "builtins.int" else float(text))
+                if kind
+                in (
+                    "builtins.int",
+                    "builtins.float",
+                )
+                else Const(text)
+            )
+        except ValueError:
+            return None
+    return found
+
+
+def _assigned_name(call: Call) -> str | None:
+    """The variable to which the result of the call is assigned, where that is a plain name."""
+    function = call.frame.function
+    body = call.frame.namespace.module.body if function is None else function.body.statements
+    return _find_target(body, call.node)
+
+
+def _find_target(statements: list[Any], node: object) -> str | None:
+    for statement in statements:
+        if isinstance(statement, ir.Assign) and statement.value is node:
+            target = statement.targets[0]
+            if isinstance(target, ir.Display) and target.items:
+                target = target.items[0]
+            return target.id if isinstance(target, ir.Name) else None
+        for inside in ("body", "orelse", "final"):
+            block = getattr(statement, inside, None)
+            if isinstance(block, list) and not isinstance(statement, (ir.Class, ir.Function)):
+                found = _find_target(block, node)
+                if found is not None:
+                    return found
+    return None
+
+
+# -- the namespace
+
+
+def namespace_attribute(machine: Machine, instance: Instance, name: str, site: Site) -> Value | None:
+    """An attribute of the namespace that no option in sight makes."""
+    if name.startswith("__"):
+        return None
+    return Unknown(f"{instance.state.get('path', 'args')}.{name}", True)
+
+
+INSTANCE_ATTRIBUTES[NAMESPACE] = namespace_attribute
+
+
+@models(NAMESPACE)
+def namespace(machine: Machine, call: Call) -> Value | None:
+    """`argparse.Namespace(name=value)`: its fields are known."""
+    made = Instance(External(NAMESPACE), machine.site(call.node, call.frame))
+    made.fields.update(call.keywords)
+    for other in call.positional[:1]:
+        if isinstance(other, Mapping):
+            made.fields.update({key: value for key, value in other.items.items() if isinstance(key, str)})
+    made.state["path"] = _assigned_name(call) or "args"
+    made.state["named"] = True
+    return made
+
+
+@method_models(NAMESPACE, "__contains__")
+def namespace_contains(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`"name" in args`."""
+    name = text_of(call.positional[0]) if call.positional else None
+    return TRUE if name is not None and name in instance.fields else None
+
+
+@method_models(NAMESPACE, "_get_kwargs")
+def namespace_items(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """The fields as pairs."""
+    return Sequence("list", [pair(const(name), value) for name, value in instance.fields.items()], True)

@@ -1,0 +1,64 @@
+"""Averaged copies of models (`torch.optim.swa_utils`), and modules called with other parameters (`torch.func`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devlint.analysis.access import call_value
+from devlint.analysis.devices import resolve
+from devlint.analysis.dispatch import Call, method_models, models
+from devlint.analysis.meeting import tensors_in
+from devlint.analysis.models.copying import copied
+from devlint.analysis.module_moves import move_module
+from devlint.analysis.modules import registered
+from devlint.analysis.values import NONE, UNKNOWN, External, Instance, Mapping, ModuleState, Sequence, Value
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+AVERAGED = "torch.optim.swa_utils.AveragedModel"
+
+
+@models(AVERAGED)
+def averaged_model(machine: Machine, call: Call) -> Value:
+    """`AveragedModel(model, device)`: a deep copy, moved where it is told."""
+    model = call.argument(0, "model")
+    if not isinstance(model, Instance) or model.module is None:
+        return UNKNOWN
+    inner = copied(model, {})
+    assert isinstance(inner, Instance)
+    made = Instance(External(AVERAGED), machine.site(call.node, call.frame))
+    made.module = ModuleState()
+    made.module.kinds["module"] = "module"
+    made.fields["module"] = inner
+    made.state.update(inner=inner, distributed=False, first=None)
+    target = call.given(1, "device")
+    if target is not None:
+        device = resolve(machine, target, call.node, call.frame, AVERAGED)
+        move_module(machine, inner, device, call.node, call.frame)
+    return made
+
+
+@method_models(AVERAGED, "update_parameters")
+def update_parameters(machine: Machine, value: Instance, call: Call) -> Value:
+    """Averages across devices on purpose."""
+    return NONE
+
+
+@models("torch.func.functional_call", "torch.nn.utils.stateless.functional_call")
+def functional_call(machine: Machine, call: Call) -> Value:
+    """`functional_call(module, parameters, args)`: the module runs with these tensors in the place of its own."""
+    module, given = call.argument(0, "module"), call.argument(1, "parameter_and_buffer_dicts")
+    arguments = call.argument(2, "args")
+    if not isinstance(module, Instance) or module.module is None or not isinstance(given, Mapping):
+        return UNKNOWN
+    tensors = tensors_in(given) + (tensors_in(given.rest) if given.rest is not None else [])
+    if not tensors or len({tensor.device for tensor in tensors}) > 1:
+        return UNKNOWN
+    copy = copied(module, {})
+    assert isinstance(copy, Instance)
+    for tensor, _, _ in registered(copy):
+        tensor.device = tensors[0].device
+        tensor.origin = tensors[0].origin
+    positional = list(arguments.items) if isinstance(arguments, Sequence) else [] if arguments is None else [arguments]
+    return call_value(machine, copy, call.with_arguments(positional))

@@ -1,0 +1,196 @@
+"""Configurations: objects whose attributes are also keys, and those that files and command lines fill."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models
+from devlint.analysis.machine import text_of
+from devlint.analysis.plain import pair
+from devlint.analysis.values import (
+    NONE,
+    SIZE,
+    TRUE,
+    UNKNOWN,
+    Const,
+    External,
+    Instance,
+    Mapping,
+    Sequence,
+    Unknown,
+    Value,
+    const,
+)
+
+if TYPE_CHECKING:
+    from devlint.analysis.events import Site
+    from devlint.analysis.machine import Machine
+
+CONFIG: Final = "easydict.EasyDict"
+PLAIN: Final = "types.SimpleNamespace"
+
+
+@models(
+    CONFIG,
+    "ml_collections.ConfigDict",
+    "ml_collections.config_dict.ConfigDict",
+    "addict.Dict",
+    "munch.Munch",
+    "munch.munchify",
+    "box.Box",
+    "yacs.config.CfgNode",
+    "fvcore.common.config.CfgNode",
+    "omegaconf.OmegaConf.create",
+    "omegaconf.DictConfig",
+    "omegaconf.OmegaConf.structured",
+    "mmengine.config.ConfigDict",
+    "mmcv.ConfigDict",
+)
+def config(machine: Machine, call: Call) -> Value | None:
+    """`EasyDict({...})`: keys are attributes, nested ones too."""
+    source = call.positional[0] if call.positional else None
+    if source is not None and not isinstance(source, Mapping):
+        return Unknown("cfg", True) if isinstance(source, (Unknown, Const)) else source
+    known: dict[Any, Value] = {} if source is None else source.items
+    return _config(machine, {**known, **call.keywords}, bool(source and source.open), call)
+
+
+def _config(machine: Machine, items: dict[Any, Value], is_open: bool, call: Call) -> Instance:
+    made = Instance(External(CONFIG), machine.site(call.node, call.frame))
+    made.state["open"] = is_open
+    for key, item in items.items():
+        if isinstance(key, str):
+            nested = isinstance(item, Mapping) and item.kind == "dict"
+            made.fields[key] = _config(machine, dict(item.items), item.open, call) if nested else item  # type: ignore[attr-defined]
+    return made
+
+
+def _missing(machine: Machine, instance: Instance, name: str, site: Site) -> Value | None:
+    """A key that nothing in sight sets: a file or a command line may."""
+    return None if name.startswith("__") else Unknown(f"cfg.{name}", True)
+
+
+INSTANCE_ATTRIBUTES[CONFIG] = _missing
+
+
+@method_models(CONFIG, "__getitem__", "get")
+def config_item(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`cfg["key"]`."""
+    name = text_of(call.positional[0]) if call.positional else None
+    if name is None:
+        return UNKNOWN
+    known = instance.fields.get(name)
+    if known is not None:
+        return known
+    default = call.argument(1, "default")
+    if default is not None and not instance.state.get("open"):
+        return default
+    return Unknown(f"cfg.{name}", True, default)
+
+
+@method_models(CONFIG, "__setitem__")
+def config_set(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`cfg["key"] = value`."""
+    name = text_of(call.positional[0]) if call.positional else None
+    if name is not None and len(call.positional) == 2:
+        machine.store.put(instance.fields, name, call.positional[1])
+    return NONE
+
+
+@method_models(CONFIG, "update", "merge_from_other_cfg")
+def config_update(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`cfg.update({...})`."""
+    items: dict[object, Value] = {}
+    for other in call.positional[:1]:
+        if isinstance(other, Mapping):
+            items.update(other.items)
+        elif isinstance(other, Instance):
+            items.update(other.fields)
+    items.update(call.keywords)
+    for key, item in items.items():
+        if isinstance(key, str):
+            machine.store.put(instance.fields, key, item)
+    return NONE
+
+
+@method_models(CONFIG, "merge_from_file", "merge_from_list", "freeze", "defrost", "set_new_allowed")
+def config_merge(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """A file may change any key: what the program says by default stands."""
+    return NONE
+
+
+@method_models(CONFIG, "clone", "copy", "copy_and_resolve_references")
+def config_copy(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`cfg.clone()`."""
+    made = Instance(instance.cls, instance.site)
+    made.fields = dict(instance.fields)
+    made.state = dict(instance.state)
+    return made
+
+
+@method_models(CONFIG, "keys", "__iter__")
+def config_keys(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """The keys."""
+    return Sequence("dict_keys", [const(name) for name in instance.fields], bool(instance.state.get("open")))
+
+
+@method_models(CONFIG, "items")
+def config_items(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """Keys and values."""
+    items: list[Value] = [pair(const(name), item) for name, item in instance.fields.items()]
+    return Sequence("dict_items", items, bool(instance.state.get("open")))
+
+
+@method_models(CONFIG, "values")
+def config_values(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """The values."""
+    return Sequence("dict_values", list(instance.fields.values()), bool(instance.state.get("open")))
+
+
+@method_models(CONFIG, "__contains__")
+def config_contains(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`"key" in cfg`."""
+    name = text_of(call.positional[0]) if call.positional else None
+    return TRUE if name is not None and name in instance.fields else None
+
+
+@method_models(CONFIG, "__len__")
+def config_size(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """How many keys there are."""
+    return SIZE
+
+
+@models(PLAIN)
+def simple_namespace(machine: Machine, call: Call) -> Value | None:
+    """`SimpleNamespace(name=value)`."""
+    made = Instance(External(PLAIN), machine.site(call.node, call.frame))
+    made.fields.update(call.keywords)
+    return made
+
+
+@models(
+    "omegaconf.OmegaConf.load",
+    "omegaconf.OmegaConf.from_cli",
+    "omegaconf.OmegaConf.merge",
+    "hydra.compose",
+    "mmengine.config.Config.fromfile",
+    "mmengine.Config.fromfile",
+    "mmcv.Config.fromfile",
+)
+def loaded(machine: Machine, call: Call) -> Value | None:
+    """A configuration from a file."""
+    known = [value for value in call.positional if isinstance(value, Instance)]
+    return known[0] if known and len(known) == len(call.positional) else Unknown("cfg", True)
+
+
+@models("omegaconf.OmegaConf.to_container", "omegaconf.OmegaConf.to_object")
+def to_container(machine: Machine, call: Call) -> Value | None:
+    """The configuration as a dict."""
+    value = call.positional[0] if call.positional else UNKNOWN
+    return Mapping(dict(value.fields), None, bool(value.state.get("open"))) if isinstance(value, Instance) else value
+
+
+@models("yaml.safe_load", "yaml.load", "yaml.full_load", "json.load", "json.loads", "toml.load", "tomllib.load")
+def read(machine: Machine, call: Call) -> Value | None:
+    """What stands in a file is the user's choice."""
+    return Unknown("config", True)

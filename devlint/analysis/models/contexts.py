@@ -1,0 +1,106 @@
+"""contextlib: context managers that change nothing about devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
+from devlint.analysis.statements import enter
+from devlint.analysis.values import NONE, UNKNOWN, External, Function, Instance, Value
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+    from devlint.syntax import ir
+
+STACK: Final = "contextlib.ExitStack"
+MANAGER: Final = "contextlib.AbstractContextManager"
+SUPPRESS: Final = "contextlib.suppress"
+
+Entered = tuple[Value, "Callable[[], None] | None"]
+
+
+@models("contextlib.contextmanager", "contextlib.asynccontextmanager")
+def context_manager(machine: Machine, call: Call) -> Value | None:
+    """`contextmanager(f)` called as a function."""
+    function = call.positional[0] if call.positional else UNKNOWN
+    if isinstance(function, Function):
+        machine.store.set(function, "kind", "contextmanager")
+    return function
+
+
+@models("contextlib.nullcontext", "contextlib.closing")
+def null_context(machine: Machine, call: Call) -> Value | None:
+    """`nullcontext(x)` and `closing(x)` bind x."""
+    made = Instance(External(MANAGER), machine.site(call.node, call.frame))
+    made.state["value"] = call.positional[0] if call.positional else NONE
+    return made
+
+
+@on(ENTER, MANAGER)
+def enter_manager(machine: Machine, value: Any, target: Value | None, node: ir.Node, frame: Frame) -> Entered:
+    """`with manager as target`: what a generator does after its `yield` happens when the block is left."""
+    afterwards = value.state.get("afterwards")
+    return value.state.get("value", UNKNOWN), (lambda: machine.store.apply(afterwards)) if afterwards else None
+
+
+@models(SUPPRESS)
+def suppress(machine: Machine, call: Call) -> Value | None:
+    """`suppress(Exception)`: what fails inside is expected to."""
+    return Instance(External(SUPPRESS), machine.site(call.node, call.frame))
+
+
+@on(ENTER, SUPPRESS)
+def enter_suppress(machine: Machine, value: Any, target: Value | None, node: ir.Node, frame: Frame) -> Entered:
+    """Inside, nothing is told."""
+    machine.trying += 1
+
+    def leave() -> None:
+        machine.trying -= 1
+
+    return NONE, leave
+
+
+@models(STACK, "contextlib.AsyncExitStack")
+def exit_stack(machine: Machine, call: Call) -> Value | None:
+    """`ExitStack()`."""
+    made = Instance(External(STACK), machine.site(call.node, call.frame))
+    made.state["leave"] = []
+    return made
+
+
+@method_models(STACK, "enter_context", "enter_async_context")
+def enter_context(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`stack.enter_context(manager)`."""
+    if not call.positional:
+        return UNKNOWN
+    bound, leave = enter(machine, call.positional[0], call.node, call.frame)  # type: ignore[arg-type]
+    if leave is not None:
+        instance.state["leave"].append(leave)
+    return bound
+
+
+@method_models(STACK, "callback", "push", "pop_all")
+def callback(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """What is called at the end says nothing."""
+    return call.positional[0] if call.positional else instance
+
+
+@method_models(STACK, "close")
+def close(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`stack.close()` leaves all that was entered."""
+    _leave_all(instance)
+    return NONE
+
+
+@on(ENTER, STACK)
+def enter_stack(machine: Machine, value: Any, target: Value | None, node: ir.Node, frame: Frame) -> Entered:
+    """`with ExitStack() as stack`."""
+    return value, lambda: _leave_all(value)
+
+
+def _leave_all(instance: Instance) -> None:
+    for leave in reversed(instance.state["leave"]):
+        leave()
+    instance.state["leave"].clear()

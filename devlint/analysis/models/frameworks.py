@@ -1,0 +1,86 @@
+"""Frameworks that move modules, batches and metrics themselves: Lightning, accelerate, transformers, torchmetrics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devlint.analysis.access import call_value
+from devlint.analysis.classes import external_bases
+from devlint.analysis.dispatch import Call, method_models, models
+from devlint.analysis.module_moves import move_module
+from devlint.analysis.values import (
+    NONE,
+    UNKNOWN,
+    Bound,
+    Class,
+    DeviceValue,
+    Function,
+    Instance,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
+from devlint.semantics import libraries
+from devlint.semantics.libraries import LIGHTNING_MODULE
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+_BATCH_HOOKS = frozenset("training_step validation_step test_step predict_step".split())
+_HOOKS = _BATCH_HOOKS | {"forward", "configure_optimizers", "on_train_start", "on_fit_start", "on_train_epoch_start"}
+
+
+def is_hook(cls: Class, name: str) -> bool:
+    """Whether a method is called by Lightning itself."""
+    return name in _HOOKS and LIGHTNING_MODULE in [libraries.canonical(path) for path in external_bases(cls)]
+
+
+def enter_hook(machine: Machine, cls: Class, instance: Instance, method: Function, call: Call) -> bool:
+    """Enter a hook of a LightningModule by protocol: the module and the batch are on the accelerator."""
+    from devlint.analysis.entries import accelerator
+
+    if LIGHTNING_MODULE not in [libraries.canonical(path) for path in external_bases(cls)]:
+        return False
+    device = accelerator(machine)
+    move_module(machine, instance, device, cls.node, call.frame)
+    if method.node.name not in _HOOKS:
+        call_value(machine, Bound(method, instance), call)
+        return True
+    arguments: list[Value] = []
+    for name in method.node.parameters.positional[1:]:
+        if name in method.defaults:
+            break
+        arguments.append(_hook_argument(machine, name, device, call))
+    call_value(machine, Bound(method, instance), Call(arguments, {}, call.node, call.frame))
+    return True
+
+
+def _hook_argument(machine: Machine, name: str, device: str, call: Call) -> Value:
+    if "batch" in name and not name.endswith(("idx", "index", "nb")):
+
+        def part() -> Tensor:
+            return Tensor(device, 64, machine.origin("input", call.node, call.frame, device, name), assumed=True)
+
+        return Sequence("list", [part(), part()], True)
+    return Unknown(name)
+
+
+@method_models(LIGHTNING_MODULE, "log", "log_dict", "save_hyperparameters", "print", "manual_backward")
+def lightning_nothing(machine: Machine, instance: Instance, call: Call) -> Value:
+    """Methods that concern no devices."""
+    return NONE
+
+
+@models("accelerate.Accelerator.prepare")
+def prepare(machine: Machine, call: Call) -> Value:
+    """`accelerator.prepare(...)` moves everything where it wants."""
+    return UNKNOWN
+
+
+def device_value(device: str | None) -> Value:
+    """The handle of a device name."""
+    if device is None:
+        return UNKNOWN
+    kind, _, index = device.partition(":")
+    return DeviceValue(kind, int(index) if index else None)

@@ -1,0 +1,335 @@
+"""functools, itertools and operator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from devlint.analysis.access import attribute, binary, call_value, item, truth
+from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models
+from devlint.analysis.iterables import items_of, lazy
+from devlint.analysis.machine import Crash, text_of
+from devlint.analysis.plain import index_number, join_all
+from devlint.analysis.values import (
+    MAX_ITEMS,
+    UNKNOWN,
+    Const,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Sequence,
+    Value,
+    const,
+)
+
+if TYPE_CHECKING:
+    from devlint.analysis.events import Site
+    from devlint.analysis.machine import Machine
+
+PARTIAL: Final = "functools.partial"
+MAX_PRODUCT: Final = 16
+
+
+@models(PARTIAL, "functools.partialmethod")
+def partial(machine: Machine, call: Call) -> Value | None:
+    """`functools.partial(f, *args, **kwargs)`."""
+    if not call.positional:
+        return UNKNOWN
+    made = Instance(External(PARTIAL), machine.site(call.node, call.frame))
+    made.state["function"] = call.positional[0]
+    made.state["args"] = list(call.positional[1:])
+    made.state["keywords"] = dict(call.keywords)
+    made.state["open"] = call.open
+    return made
+
+
+@method_models(PARTIAL, "__call__")
+def call_partial(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`partial(...)(...)`."""
+    positional = [*instance.state["args"], *call.positional]
+    keywords = {**instance.state["keywords"], **call.keywords}
+    is_open = call.open or instance.state["open"]
+    inner = Call(positional, keywords, call.node, call.frame, is_open, call.unused)
+    return call_value(machine, instance.state["function"], inner)
+
+
+def _partial_attribute(machine: Machine, instance: Instance, name: str, site: Site) -> Value | None:
+    function: Value = instance.state["function"]
+    if name == "func":
+        return function
+    if name == "args":
+        return Sequence("tuple", list(instance.state["args"]))
+    return Mapping(dict(instance.state["keywords"])) if name == "keywords" else None
+
+
+INSTANCE_ATTRIBUTES[PARTIAL] = _partial_attribute
+
+
+@models("functools.lru_cache", "functools.cache")
+def cached(machine: Machine, call: Call) -> Value | None:
+    """`lru_cache(f)` and `lru_cache(maxsize=n)`: transparent."""
+    if len(call.positional) == 1 and isinstance(call.positional[0], Function):
+        return call.positional[0]
+    return External("functools.cache")
+
+
+@models("functools.cached_property")
+def cached_property(machine: Machine, call: Call) -> Value | None:
+    """`cached_property(f)`."""
+    function = call.positional[0] if call.positional else UNKNOWN
+    if isinstance(function, Function):
+        machine.store.set(function, "kind", "cached_property")
+    return function
+
+
+@models("functools.wraps")
+def wraps(machine: Machine, call: Call) -> Value | None:
+    """`wraps(f)`: the decorator that changes nothing but names."""
+    return External("functools.cache")
+
+
+@models("functools.update_wrapper")
+def update_wrapper(machine: Machine, call: Call) -> Value | None:
+    """`update_wrapper(wrapper, wrapped)`."""
+    return call.positional[0] if call.positional else UNKNOWN
+
+
+@models("functools.reduce")
+def reduce(machine: Machine, call: Call) -> Value | None:
+    """`reduce(f, xs, start)`."""
+    if len(call.positional) < 2:
+        return UNKNOWN
+    found = items_of(machine, call.positional[1], call)
+    items = [*call.positional[2:3], *found.items]
+    if not items:
+        raise Crash("TypeError")
+    result = items[0]
+    for one in items[1:]:
+        result = call_value(machine, call.positional[0], call.with_arguments([result, one]))
+    return UNKNOWN if found.open and isinstance(result, Const) else result
+
+
+@models("functools.cmp_to_key", "functools.total_ordering")
+def same(machine: Machine, call: Call) -> Value | None:
+    """Wrappers that do not matter here."""
+    return call.positional[0] if call.positional else UNKNOWN
+
+
+# -- itertools
+
+
+@models("itertools.chain")
+def chain(machine: Machine, call: Call) -> Value | None:
+    """`chain(xs, ys)`."""
+    parts = [items_of(machine, value, call) for value in call.positional]
+    return lazy([one for part in parts for one in part.items], call.open or any(part.open for part in parts))
+
+
+@models("itertools.chain.from_iterable")
+def chain_from_iterable(machine: Machine, call: Call) -> Value | None:
+    """`chain.from_iterable(xss)`."""
+    if not call.positional:
+        return UNKNOWN
+    outer = items_of(machine, call.positional[0], call)
+    parts = [items_of(machine, value, call) for value in outer.items]
+    return lazy([one for part in parts for one in part.items], outer.open or any(part.open for part in parts))
+
+
+@models("itertools.cycle")
+def cycle(machine: Machine, call: Call) -> Value | None:
+    """`cycle(xs)`: the items over and over."""
+    return lazy(items_of(machine, call.positional[0], call).items, True) if call.positional else UNKNOWN
+
+
+@models("itertools.repeat")
+def repeat(machine: Machine, call: Call) -> Value | None:
+    """`repeat(x, times)`."""
+    if not call.positional:
+        return UNKNOWN
+    times = None if len(call.positional) < 2 else index_number(call.positional[1])
+    if times is None:
+        return lazy([call.positional[0]], True)
+    return lazy(call.positional[:1] * min(max(times, 0), MAX_ITEMS), times > MAX_ITEMS)
+
+
+@models("itertools.count")
+def count(machine: Machine, call: Call) -> Value | None:
+    """`count(start, step)`: the first numbers, and more."""
+    start = index_number(call.argument(0, "start") or const(0))
+    step = index_number(call.argument(1, "step") or const(1))
+    if start is None or step is None:
+        return lazy([], True)
+    return lazy([const(start + step * position) for position in range(4)], True)
+
+
+@models("itertools.islice")
+def islice(machine: Machine, call: Call) -> Value | None:
+    """`islice(xs, stop)` and `islice(xs, start, stop, step)`."""
+    if len(call.positional) < 2:
+        return UNKNOWN
+    found = items_of(machine, call.positional[0], call)
+    limits: list[int | None] = []
+    for value in call.positional[1:]:
+        if not isinstance(value, Const) or not (value.value is None or isinstance(value.value, int)):
+            return lazy([join_all(machine, found.items)], True)
+        limits.append(value.value)
+    cut = slice(limits[0]) if len(limits) == 1 else slice(*limits)
+    try:
+        items = found.items[cut]
+    except ValueError:
+        raise Crash("ValueError") from None
+    if found.open and not items:
+        items = [join_all(machine, found.items)]
+    whole = cut.stop is not None and cut.stop <= len(found.items)
+    return lazy(items, found.open and not whole)
+
+
+@models("itertools.tee")
+def tee(machine: Machine, call: Call) -> Value | None:
+    """`tee(xs, n)`: iterators over the same items."""
+    if not call.positional:
+        return UNKNOWN
+    found = items_of(machine, call.positional[0], call)
+    times = index_number(call.argument(1, "n") or const(2)) or 2
+    return Sequence("tuple", [lazy(list(found.items), found.open) for _ in range(min(times, MAX_PRODUCT))])
+
+
+@models("itertools.product")
+def product(machine: Machine, call: Call) -> Value | None:
+    """`product(xs, ys)`: all tuples while they are few, else the first of them."""
+    columns = [items_of(machine, value, call) for value in call.positional]
+    times = index_number(call.keywords.get("repeat", const(1))) or 1
+    columns = columns * min(times, 4)
+    is_open = any(column.open for column in columns) or times > 4
+    rows: list[list[Value]] = [[]]
+    for column in columns:
+        rows = [[*row, one] for row in rows for one in column.items][:MAX_ITEMS]
+    total = math.prod(len(column.items) for column in columns)
+    return lazy([Sequence("tuple", row) for row in rows], is_open or total > len(rows))
+
+
+@models(
+    "itertools.combinations", "itertools.permutations", "itertools.pairwise", "itertools.combinations_with_replacement"
+)
+def combinations(machine: Machine, call: Call) -> Value | None:
+    """Tuples of items: one for all of them."""
+    if not call.positional:
+        return UNKNOWN
+    found = items_of(machine, call.positional[0], call)
+    size = 2 if len(call.positional) < 2 else index_number(call.positional[1])
+    if size is None or size > MAX_PRODUCT:
+        return lazy([], True)
+    if not found.open and len(found.items) == size:
+        return lazy([Sequence("tuple", list(found.items))], True)
+    return lazy([Sequence("tuple", [join_all(machine, found.items)] * size)], True)
+
+
+@models("itertools.groupby")
+def groupby(machine: Machine, call: Call) -> Value | None:
+    """`groupby(xs, key)`: groups of unknown keys."""
+    if not call.positional:
+        return UNKNOWN
+    found = items_of(machine, call.positional[0], call)
+    return lazy([Sequence("tuple", [UNKNOWN, lazy(found.items, True)])], True)
+
+
+@models("itertools.accumulate")
+def accumulate(machine: Machine, call: Call) -> Value | None:
+    """`accumulate(xs)`: running totals."""
+    if not call.positional:
+        return UNKNOWN
+    found = items_of(machine, call.positional[0], call)
+    function = call.argument(1, "func")
+    totals: list[Value] = []
+    for one in found.items:
+        if not totals:
+            totals.append(one)
+        elif function is None:
+            totals.append(binary(machine, "+", totals[-1], one, call.node, call.frame))
+        else:
+            totals.append(call_value(machine, function, call.with_arguments([totals[-1], one])))
+    return lazy(totals, found.open)
+
+
+@models("itertools.takewhile", "itertools.dropwhile", "itertools.compress")
+def some_of(machine: Machine, call: Call) -> Value | None:
+    """Some of the items."""
+    if len(call.positional) < 2:
+        return UNKNOWN
+    value = call.positional[0] if isinstance(call.positional[1], (Const, Sequence)) else call.positional[1]
+    return lazy(items_of(machine, value, call).items, True)
+
+
+# -- operator
+
+
+_SYMBOLS: Final = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "truediv": "/",
+    "floordiv": "//",
+    "mod": "%",
+    "pow": "**",
+    "matmul": "@",
+    "and_": "&",
+    "or_": "|",
+    "xor": "^",
+}
+
+
+def _operator(symbol: str) -> Callable[[Machine, Call], Value | None]:
+    def run(machine: Machine, call: Call) -> Value | None:
+        if len(call.positional) != 2:
+            return UNKNOWN
+        return binary(machine, symbol, call.positional[0], call.positional[1], call.node, call.frame)
+
+    return run
+
+
+for _name, _symbol in _SYMBOLS.items():
+    models(f"operator.{_name}", f"_operator.{_name}")(_operator(_symbol))
+
+
+def _getter(path: str) -> Callable[[Machine, Call], Value | None]:
+    def make(machine: Machine, call: Call) -> Value | None:
+        made = Instance(External(path), machine.site(call.node, call.frame))
+        made.state["keys"] = list(call.positional)
+        return made
+
+    return make
+
+
+for _name in ("operator.itemgetter", "operator.attrgetter"):
+    models(_name)(_getter(_name))
+
+
+@method_models("operator.itemgetter", "__call__")
+def call_itemgetter(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`itemgetter(key)(x)`."""
+    keys: list[Value] = instance.state["keys"]
+    if not call.positional:
+        return UNKNOWN
+    found = [item(machine, call.positional[0], key, call.node, call.frame) for key in keys]
+    return found[0] if len(found) == 1 else Sequence("tuple", found)
+
+
+@method_models("operator.attrgetter", "__call__")
+def call_attrgetter(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`attrgetter("a.b")(x)`."""
+    name = text_of(instance.state["keys"][0]) if len(instance.state["keys"]) == 1 else None
+    if name is None or not call.positional:
+        return UNKNOWN
+    value = call.positional[0]
+    for part in name.split("."):
+        value = attribute(machine, value, part, call.node, call.frame)
+    return value
+
+
+@models("operator.truth")
+def truth_value(machine: Machine, call: Call) -> Value | None:
+    """`operator.truth(x)`."""
+    answer = truth(machine, call.positional[0]) if call.positional else None
+    return None if answer is None else const(answer)

@@ -1,0 +1,183 @@
+"""Names outside the project for which no hand-written model answers: what the tables say of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devlint.analysis.devices import default_device, legacy_error, resolve, use
+from devlint.analysis.dispatch import Call
+from devlint.analysis.events import LegacyType
+from devlint.analysis.models import metrics
+from devlint.analysis.models.distributions import apply, construct
+from devlint.analysis.module_moves import move_module
+from devlint.analysis.modules import construct_builtin
+from devlint.analysis.results import nesting
+from devlint.analysis.rows import apply_row
+from devlint.analysis.tensor_methods import moved, tensor_method
+from devlint.analysis.values import (
+    POISON,
+    SOME_RANK,
+    UNKNOWN,
+    Array,
+    Const,
+    DeviceValue,
+    External,
+    Instance,
+    Mapping,
+    ModuleState,
+    Scalar,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
+from devlint.semantics import libraries, table
+
+if TYPE_CHECKING:
+    from devlint.analysis.events import Site
+    from devlint.analysis.machine import Machine
+    from devlint.semantics.table import Row
+
+
+def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = None) -> Value:
+    """Call an external name by its row."""
+    if path.startswith("torch.Tensor.") and arguments.positional:
+        receiver = arguments.positional[0]
+        if isinstance(receiver, Tensor):
+            return tensor_method(
+                machine, receiver, path[13:], arguments.with_arguments(arguments.positional[1:], arguments.keywords)
+            )
+    if metrics.is_metric(path):
+        return metrics.construct(machine, arguments)
+    legacy = _legacy_constructor(machine, path, arguments, named_at)
+    if legacy is not None:
+        return legacy
+    row = table.lookup(path)
+    if row is None:
+        return UNKNOWN
+    if row.effect == "module":
+        return construct_builtin(machine, path, row, arguments)
+    if row.effect == "instance":
+        return _instance(machine, path, row, arguments)
+    if row.effect == "model":
+        return UNKNOWN
+    if not _may_apply(row, arguments):
+        return UNKNOWN
+    return apply_row(machine, row, arguments)
+
+
+_TENSOR_FREE = frozenset({"create", "query", "harmless", "context", "none", "metadata", "transparent", "data"})
+
+
+def _may_apply(row: Row, arguments: Call) -> bool:
+    """Whether a call tells anything: a row about tensors needs a tensor among its arguments."""
+    if row.effect in _TENSOR_FREE:
+        return True
+    return any(isinstance(value, (Tensor, Sequence, Mapping, Array, Instance)) for value in arguments.values())
+
+
+def _instance(machine: Machine, path: str, row: Row, arguments: Call) -> Value:
+    made = Instance(External(path), machine.site(arguments.node, arguments.frame))
+    bound = table.bind(row, arguments.positional, arguments.keywords)
+    if "module" in row.flags or row.base == "torch.nn.Module":
+        made.module = ModuleState()
+        made.module.row = row
+    if path.startswith("torch.distributions."):
+        return construct(machine, made, row, bound, arguments)
+    made.state["arguments"] = bound
+    return made
+
+
+def _legacy_constructor(machine: Machine, path: str, arguments: Call, named_at: Site | None) -> Value | None:
+    """`torch.Tensor(...)`, `torch.FloatTensor(...)`, `torch.cuda.FloatTensor(...)`."""
+    if not path.endswith("Tensor") or not path.startswith("torch.") or path == "torch.is_Tensor":
+        return None
+    kind = path[6:]
+    on_cuda = kind.startswith("cuda.")
+    name = kind.removeprefix("cuda.")
+    if not name.endswith("Tensor") or "." in name or not name[:1].isupper():
+        return None
+    device: str | None
+    node, frame = arguments.node, arguments.frame
+    if on_cuda:
+        error = legacy_error(machine, path)
+        machine.emit(LegacyType, machine.site(node, frame), error=error, text=path, operation="constructor")
+        device = use(machine, "cuda", None, node, frame, path, named_at, "legacy")
+        if device == POISON:
+            return Tensor(POISON)
+    elif name == "Tensor":
+        device = default_device(machine, node, frame, path)
+    else:
+        device = "cpu"
+    first = arguments.positional[0] if arguments.positional else None
+    if isinstance(first, Tensor) and not on_cuda:
+        return Tensor(first.device, first.rank, first.origin)
+    if arguments.open or (isinstance(first, Unknown) and len(arguments.positional) == 1):
+        rank: int | None = SOME_RANK
+    elif isinstance(first, Sequence):
+        rank = nesting(first)
+    elif all(isinstance(value, (Const, Scalar)) for value in arguments.positional):
+        rank = len(arguments.positional) or 1
+    else:
+        rank = SOME_RANK
+    return Tensor(device, rank, machine.origin("placed" if on_cuda else "factory", node, frame, device, path))
+
+
+def method(machine: Machine, value: Instance, name: str, arguments: Call, paths: list[str]) -> Value:
+    """A method of an instance of external classes, by their rows."""
+    if name == "__name__" or "__name__" in arguments.keywords:
+        arguments.keywords.pop("__name__", None)
+    for path in paths:
+        path = libraries.canonical(path)
+        row = table.lookup(path)
+        bases = [path, row.base] if row is not None and row.base else [path]
+        for base in bases:
+            found = table.lookup(f"{base}.{name}")
+            if found is not None:
+                if base == "torch.distributions.Distribution":
+                    return apply(machine, value, found, arguments)
+                return apply_row(machine, found, arguments)
+        if row is not None and row.to and name in ("to", "cuda", "cpu"):
+            return _move(machine, value, row.to, name, arguments)
+    return UNKNOWN
+
+
+def _move(machine: Machine, value: Instance, how: str, name: str, arguments: Call) -> Value:
+    """`.to()` of a library's object: in place or returned; its tensors go along."""
+    target = arguments.given(0, "device")
+    if name == "cpu":
+        device: str | None = "cpu"
+    elif name == "cuda" and target is None:
+        device = use(machine, "cuda", None, arguments.node, arguments.frame, ".cuda")
+    elif isinstance(target, (DeviceValue, Const)):
+        device = resolve(machine, target, arguments.node, arguments.frame, f".{name}")
+    else:
+        device = None
+    if how == "returned":
+        made = Instance(value.cls, value.site)
+        made.fields = {key: moved_value(machine, part, device, arguments) for key, part in value.fields.items()}
+        made.state = {**value.state, "device": device}
+        return made
+    for key, part in list(value.fields.items()):
+        machine.store.put(value.fields, key, moved_value(machine, part, device, arguments))
+    data = value.state.get("data")
+    if isinstance(data, Value):
+        machine.store.put(value.state, "data", moved_value(machine, data, device, arguments))
+    machine.store.put(value.state, "device", device)
+    return value
+
+
+def moved_value(machine: Machine, value: Value, device: str | None, arguments: Call) -> Value:
+    """A value on another device: tensors are copied, also in containers; modules are moved in place."""
+    if isinstance(value, Instance) and value.module is not None:
+        move_module(machine, value, device, arguments.node, arguments.frame)
+        return value
+    if isinstance(value, Tensor):
+        return Tensor(POISON) if device == POISON else moved(machine, value, device, arguments)
+    if isinstance(value, Mapping):
+        items = {key: moved_value(machine, part, device, arguments) for key, part in value.items.items()}
+        rest = None if value.rest is None else moved_value(machine, value.rest, device, arguments)
+        return Mapping(items, rest, value.open, value.kind)
+    if isinstance(value, Sequence):
+        return Sequence(value.kind, [moved_value(machine, part, device, arguments) for part in value.items], value.open)
+    return value

@@ -1,0 +1,186 @@
+"""`torch.optim`: optimizers hold parameters, and make state where the parameters are at the first step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from devlint.analysis.access import iterate
+from devlint.analysis.devices import source_text
+from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
+from devlint.analysis.events import MixedDevices, MovedParameter, Operand, Site
+from devlint.analysis.machine import Crash
+from devlint.analysis.origins import Origin, marks
+from devlint.analysis.values import (
+    NONE,
+    POISON,
+    UNKNOWN,
+    Class,
+    External,
+    Instance,
+    Mapping,
+    Sequence,
+    Tensor,
+    Value,
+)
+from devlint.semantics import errors
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+OPTIMIZER = "torch.optim.Optimizer"
+_STATELESS = frozenset({"SGD"})
+_NAMES = (
+    "SGD Adam AdamW Adamax NAdam RAdam Adadelta Adagrad ASGD RMSprop Rprop SparseAdam Adafactor LBFGS Muon Optimizer"
+).split()
+
+
+@models(*(f"torch.optim.{name}" for name in _NAMES), *(f"torch.optim.{name.lower()}.{name}" for name in _NAMES))
+def optimizer(machine: Machine, call: Call) -> Value:
+    """`torch.optim.Adam(params)`."""
+    return initialise(machine, Instance(External(OPTIMIZER), machine.site(call.node, call.frame)), call)
+
+
+@method_models(OPTIMIZER, "__init__")
+def initialise(machine: Machine, made: Instance, call: Call) -> Value:
+    """What an optimizer keeps; non-leaf tensors are refused."""
+    parameters = _parameters(machine, call.argument(0, "params"), call)
+    for tensor in parameters:
+        source = _moved_leaf(tensor)
+        if source is not None:
+            if machine.trying:
+                raise Crash
+            root = source.site
+            machine.emit(
+                MovedParameter,
+                machine.site(call.node, call.frame),
+                root,
+                error=errors.message("non-leaf"),
+                text=source_text(machine, root),
+                is_parameter=True,
+                device=tensor.device or "",
+            )
+    name = _class_name(call)
+    momentum = call.argument(2, "momentum")
+    made.state["params"] = parameters
+    if isinstance(made.cls, Class):
+        _open_books(made, parameters, call)
+    made.state["keeps"] = name not in _STATELESS or (momentum is not None)
+    made.state["devices"] = {}
+    return made
+
+
+def _open_books(made: Instance, parameters: list[Tensor], call: Call) -> None:
+    """The `state` and `param_groups` of an optimizer of the user's own: its `step` works on them."""
+    made.fields["state"] = Mapping({}, None, False, "defaultdict", External("builtins.dict"))
+    group: dict[Any, Value] = {"params": Sequence("list", list(parameters), not parameters)}
+    defaults = call.argument(1, "defaults")
+    if isinstance(defaults, Mapping):
+        group.update(defaults.items)
+    made.fields["param_groups"] = Sequence("list", [Mapping(group, None, True)])
+
+
+def _class_name(call: Call) -> str:
+    function = call.node.function if isinstance(call.node, ir.Call) else None
+    return function.name if isinstance(function, ir.Attribute) else getattr(function, "id", "")
+
+
+def _moved_leaf(tensor: Tensor) -> Origin | None:
+    """The move that made a copy of a parameter or leaf, where the copy is what was given."""
+    origin = tensor.origin
+    if origin is None or origin.kind != "moved" or origin.source is None:
+        return None
+    source = origin.source
+    if (source.is_parameter or source.requires_grad) and source.device != tensor.device and not tensor.is_parameter:
+        return origin
+    return None
+
+
+def _parameters(machine: Machine, value: Value | None, call: Call) -> list[Tensor]:
+    if value is None:
+        return []
+    found = iterate(machine, value, call.node, call.frame)
+    tensors: list[Tensor] = []
+    for part in found.items if found is not None else ():
+        if isinstance(part, Tensor):
+            tensors.append(part)
+        elif isinstance(part, Mapping):
+            tensors += _parameters(machine, part.items.get("params"), call)
+        elif isinstance(part, Sequence) and len(part.items) == 2 and isinstance(part.items[1], Tensor):
+            tensors.append(part.items[1])
+    return tensors
+
+
+@method_models(OPTIMIZER, "step")
+def step(machine: Machine, value: Instance, call: Call) -> Value:
+    """`optimizer.step()`: makes state at the first step; afterwards state and parameters must be together."""
+    if not value.state.get("keeps"):
+        return NONE
+    devices: dict[int, tuple[str, Site]] = dict(value.state.get("devices", {}))
+    site = machine.site(call.node, call.frame)
+    for tensor in value.state.get("params", ()):
+        if tensor.device in (None, POISON):
+            continue
+        before = devices.get(id(tensor))
+        if before is None:
+            devices[id(tensor)] = (tensor.device, site)
+        elif before[0] != tensor.device:
+            _clash(machine, tensor, before[0], before[1], site)
+            break
+    machine.store.put(value.state, "devices", devices)
+    return NONE
+
+
+def _clash(machine: Machine, tensor: Tensor, state_device: str, made: Site, site: Site) -> None:
+    if machine.trying:
+        raise Crash
+    operands = (
+        Operand("the parameters", tensor.device or "", site, marks(tensor.origin)),
+        Operand("the optimizer's state", state_device, made, ()),
+    )
+    machine.emit(
+        MixedDevices,
+        site,
+        error=errors.message("mixed", operation="", operands=[("self", tensor.device or ""), ("other", state_device)]),
+        operation="optimizer.step",
+        operands=operands,
+        guilty=1,
+        cause="optimizer-state",
+    )
+    machine.store.set(tensor, "device", POISON)
+
+
+@method_models(OPTIMIZER, "state_dict")
+def state_dict(machine: Machine, value: Instance, call: Call) -> Value:
+    """`optimizer.state_dict()`."""
+    return Mapping({}, None, True, "state_dict")
+
+
+@method_models(OPTIMIZER, "load_state_dict")
+def load_state_dict(machine: Machine, value: Instance, call: Call) -> Value:
+    """`optimizer.load_state_dict(state)`: the state goes to where the parameters are now."""
+    devices: dict[int, Any] = {}
+    site = machine.site(call.node, call.frame)
+    for tensor in value.state.get("params", ()):
+        if tensor.device not in (None, POISON):
+            devices[id(tensor)] = (tensor.device, site)
+    machine.store.put(value.state, "devices", devices)
+    return NONE
+
+
+@method_models(OPTIMIZER, "zero_grad", "add_param_group")
+def zero_grad(machine: Machine, value: Instance, call: Call) -> Value:
+    """Methods that concern no devices."""
+    return NONE
+
+
+@on(INSTANCE_ATTRIBUTES, OPTIMIZER)
+def optimizer_attribute(machine: Machine, value: Instance, name: str, site: Site) -> Value | None:
+    """`optimizer.param_groups`, `optimizer.state`."""
+    if name == "param_groups":
+        params: list[Value] = list(value.state.get("params", ()))
+        return Sequence("list", [Mapping({"params": Sequence("list", params)}, None, True)], True)
+    if name == "state":
+        machine.store.put(value.state, "devices", {})
+        return UNKNOWN
+    return None

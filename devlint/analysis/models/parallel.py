@@ -1,0 +1,315 @@
+"""DataParallel, DistributedDataParallel, process groups and collectives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devlint.analysis.access import call_value, iterate
+from devlint.analysis.devices import resolve
+from devlint.analysis.dispatch import VALUES, Call, models
+from devlint.analysis.events import CpuInCollective, ParallelDevice, RankWithoutDevice
+from devlint.analysis.machine import Crash
+from devlint.analysis.meeting import operand, tensors_in
+from devlint.analysis.module_moves import move_module
+from devlint.analysis.modules import registered
+from devlint.analysis.origins import Origin
+from devlint.analysis.values import (
+    NONE,
+    POISON,
+    UNKNOWN,
+    Const,
+    DeviceValue,
+    External,
+    Instance,
+    Mapping,
+    ModuleState,
+    Scalar,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    const,
+    constant,
+    is_none,
+)
+from devlint.semantics import errors
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.events import Site
+    from devlint.analysis.machine import Machine
+
+DATA_PARALLEL = "torch.nn.DataParallel"
+DISTRIBUTED = "torch.nn.parallel.DistributedDataParallel"
+
+
+@models(DATA_PARALLEL, DISTRIBUTED)
+def wrap(machine: Machine, call: Call) -> Value:
+    """`nn.DataParallel(module, device_ids)`, `DistributedDataParallel(module, device_ids)`."""
+    inner = call.argument(0, "module")
+    distributed = _is_distributed(call)
+    if not isinstance(inner, Instance) or inner.module is None:
+        return UNKNOWN
+    made = Instance(External(DISTRIBUTED if distributed else DATA_PARALLEL), machine.site(call.node, call.frame))
+    made.module = ModuleState()
+    made.module.kinds["module"] = "module"
+    made.fields["module"] = inner
+    made.state["inner"] = inner
+    made.state["distributed"] = distributed
+    machine.consulted.add("count")
+    first: str | None = None
+    ids = call.given(1, "device_ids")
+    count = machine.device_count
+    if ids is not None:
+        found = iterate(machine, ids, call.node, call.frame)
+        for index, one in enumerate(found.items if found is not None else ()):
+            if isinstance(one, (Const, DeviceValue)) and count:
+                device = resolve(machine, one, call.node, call.frame, DATA_PARALLEL if not distributed else DISTRIBUTED)
+                if device == POISON:
+                    made.state["first"] = None
+                    return made
+                first = device if index == 0 else first
+    elif count and not distributed:
+        current = machine.state.current_device
+        first = "cuda:0" if current is not None else None
+        if count == 1 or (count > 1 and current == 0):
+            first = "cuda:0"
+    made.state["first"] = first
+    target = call.given(2, "output_device")
+    if target is not None and count and not distributed:
+        output = resolve(machine, target, call.node, call.frame, DATA_PARALLEL)
+        made.state["output"] = output if output != POISON else None
+    made.state["several"] = count > 1 and (
+        ids is None or not isinstance(ids, Sequence) or ids.open or len(ids.items) > 1
+    )
+    if count and first is not None and not distributed and not made.state["several"]:
+        move_module(machine, inner, first, call.node, call.frame)
+    if distributed:
+        _check_devices(machine, call, inner, ids)
+        _check_rank(machine, call, inner, first)
+    return made
+
+
+def _is_distributed(call: Call) -> bool:
+    function = call.node.function if isinstance(call.node, ir.Call) else None
+    name = function.name if isinstance(function, ir.Attribute) else getattr(function, "id", "")
+    value = call.frame.names.get(name) or call.frame.namespace.names.get(name)
+    path = value.path if isinstance(value, External) else name
+    return "istributed" in path or path in ("DDP",)
+
+
+def _check_devices(machine: Machine, call: Call, inner: Instance, ids: Value | None) -> None:
+    """DDP with `device_ids` refuses a module that is on the CPU."""
+    given = isinstance(ids, Sequence) and bool(ids.items)
+    devices = {tensor.device for tensor, _, _ in registered(inner)}
+    if not given or devices != {"cpu"} or not machine.device_count:
+        return
+    machine.crash(
+        ParallelDevice,
+        machine.site(call.node, call.frame),
+        error=(
+            "ValueError: DistributedDataParallel device_ids and output_device arguments only work with "
+            "single-device/multiple-device GPU modules or CPU modules"
+        ),
+        wrapper="DistributedDataParallel",
+        expected="cuda",
+        found="cpu",
+    )
+
+
+def _check_rank(machine: Machine, call: Call, inner: Instance, first: str | None) -> None:
+    """DDP without a device of its own for each rank: all ranks use GPU 0."""
+    if machine.state.collective not in ("nccl",) or not machine.has_several:
+        return
+    if "rank" in machine.consulted or machine.state.current_device is None:
+        return
+    devices = {tensor.device for tensor, _, _ in registered(inner)}
+    if devices == {"cuda:0"} and (first in (None, "cuda:0")):
+        for tensor, _, _ in registered(inner):
+            origin = tensor.origin
+            site = (
+                origin.site
+                if origin is not None and origin.kind == "module-moved"
+                else machine.site(call.node, call.frame)
+            )
+            machine.emit(
+                RankWithoutDevice,
+                machine.site(call.node, call.frame),
+                site,
+                error=errors.message("duplicate-gpu"),
+                operation="DistributedDataParallel",
+            )
+            return
+
+
+def call_wrapped(machine: Machine, value: Instance, call: Call) -> Value:
+    """Call a wrapped module: inputs are scattered to the first device; the module must be there."""
+    inner = value.state["inner"]
+    first = value.state.get("first")
+    if machine.device_count and first is not None and not value.state["distributed"]:
+        if value.state.get("several"):
+            for tensor, _, _ in registered(inner):
+                if tensor.device not in (None, POISON, first):
+                    if machine.trying:
+                        raise Crash
+                    machine.emit(
+                        ParallelDevice,
+                        machine.site(call.node, call.frame),
+                        error=errors.message("data-parallel", expected=first, found=tensor.device),
+                        wrapper="DataParallel",
+                        expected=first,
+                        found=tensor.device,
+                    )
+                    return Tensor(POISON)
+        result = call_value(machine, inner, _scatter(machine, call, first))
+        if value.state.get("several") and first == "cuda:0":
+            _run_replica(machine, inner, call)
+        output = value.state.get("output") or first
+        return _scattered(machine, result, output, call) if output != first else result
+    if machine.device_count and value.state["distributed"] and first is not None:
+        positional = [_scattered(machine, part, first, call) for part in call.positional]
+        return call_value(machine, inner, Call(positional, call.keywords, call.node, call.frame, call.open))
+    return call_value(machine, inner, call)
+
+
+def _scatter(machine: Machine, call: Call, device: str) -> Call:
+    positional = [_scattered(machine, part, device, call) for part in call.positional]
+    keywords = {name: _scattered(machine, part, device, call) for name, part in call.keywords.items()}
+    return Call(positional, keywords, call.node, call.frame, call.open)
+
+
+def _run_replica(machine: Machine, inner: Instance, call: Call) -> None:
+    """The copy on the second GPU: what is registered is there, plain attributes are those of the original."""
+    current = machine.state.current_device
+    machine.store.set(machine.state, "current_device", 1)
+    call_value(machine, _replica(machine, inner, "cuda:1", call), _scatter(machine, call, "cuda:1"))
+    machine.store.set(machine.state, "current_device", current)
+
+
+def _replica(machine: Machine, original: Instance, device: str, call: Call) -> Instance:
+    made = Instance(original.cls, original.site)
+    made.state = dict(original.state)
+    assert original.module is not None
+    module = made.module = ModuleState()
+    module.kinds, module.places = dict(original.module.kinds), dict(original.module.places)
+    module.row, module.unsure = original.module.row, original.module.unsure
+    for name, field in original.fields.items():
+        made.fields[name] = _replicated(
+            machine, field, module.kinds.get(name), module.places.get(name), device, call, name
+        )
+    if original.module.children is not None:
+        module.children = [
+            _replicated(
+                machine, child, "module" if isinstance(child, Instance) else "parameter", None, device, call, ""
+            )
+            for child in original.module.children
+        ]
+    else:
+        module.children = None
+    return made
+
+
+def _replicated(
+    machine: Machine, value: Value, kind: str | None, place: Site | None, device: str, call: Call, name: str
+) -> Value:
+    if kind and isinstance(value, Instance) and value.module is not None:
+        return _replica(machine, value, device, call)
+    if not isinstance(value, Tensor) or value.device in (None, POISON):
+        return value
+    if kind:
+        origin = machine.origin("module-moved", call.node, call.frame, device, "replica", value.origin)
+        return Tensor(device, value.rank, origin)
+    if place is None or value.rank == 0:
+        return value
+    made = Tensor(value.device, value.rank, value.origin)
+    made.origin = Origin("left-behind", place, call.frame, machine.tick(), value.device, f"self.{name}", value.origin)
+    return made
+
+
+def _scattered(machine: Machine, value: Value, device: str, call: Call) -> Value:
+    if isinstance(value, Tensor):
+        if value.device in (POISON, device):
+            return value
+        return Tensor(device, value.rank, machine.origin("moved", call.node, call.frame, device, "", value.origin))
+    if isinstance(value, Sequence):
+        return Sequence(value.kind, [_scattered(machine, part, device, call) for part in value.items], value.open)
+    if isinstance(value, Mapping):
+        items = {key: _scattered(machine, part, device, call) for key, part in value.items.items()}
+        return Mapping(items, value.rest, value.open, value.kind)
+    return value
+
+
+@models("torch.distributed.init_process_group")
+def init_process_group(machine: Machine, call: Call) -> Value:
+    """`init_process_group(backend)`."""
+    backend = constant(call.argument(0, "backend"))
+    text = (
+        backend
+        if isinstance(backend, str)
+        else ""
+        if backend is ... and call.argument(0, "backend") is not None
+        else "default"
+    )
+    machine.store.set(machine.state, "collective", text)
+    if text == "nccl":
+        if machine.device_count == 0:
+            raise Crash  # a program that is launched on GPUs says so here: nothing is said of machines without one
+        rank = call.argument(4, "rank")
+        if isinstance(rank, (Unknown, Scalar)):
+            machine.consulted.add("distributed")
+    return NONE
+
+
+@models("torch.distributed.get_backend")
+def get_backend(machine: Machine, call: Call) -> Value:
+    """`get_backend()`: what the program chose; without a GPU a group that works is none of NCCL's."""
+    known = machine.state.collective
+    if known:
+        return const(known)
+    return const("gloo") if machine.device_count == 0 else Scalar(kind="string")
+
+
+VALUES["torch.distributed.Backend.NCCL"] = lambda machine: const("nccl")
+VALUES["torch.distributed.Backend.GLOO"] = lambda machine: const("gloo")
+
+
+_COLLECTIVES = (
+    "broadcast all_reduce reduce send isend recv irecv all_gather all_gather_into_tensor all_to_all all_to_all_single "
+    "gather scatter reduce_scatter reduce_scatter_tensor"
+).split()
+
+
+@models(*(f"torch.distributed.{name}" for name in _COLLECTIVES))
+def collective(machine: Machine, call: Call) -> Value:
+    """Collectives of NCCL take CUDA tensors only."""
+    group = call.keywords.get("group")
+    own_group = group is not None and not is_none(group)  # which may have a backend of its own
+    if machine.state.collective == "nccl" and machine.has_several and not own_group:
+        for value in call.values():
+            for tensor in tensors_in(value, 2):
+                if tensor.device == "cpu":
+                    if machine.trying:
+                        raise Crash
+                    site = machine.site(call.node, call.frame)
+                    machine.emit(
+                        CpuInCollective,
+                        site,
+                        error=errors.message("collective", device="cpu"),
+                        operation=_name(call),
+                        operand=operand(machine, tensor, None, site, call.frame),
+                    )
+                    machine.store.set(tensor, "device", POISON)
+                    return NONE
+    return NONE
+
+
+def _name(call: Call) -> str:
+    function = call.node.function if isinstance(call.node, ir.Call) else None
+    return function.name if isinstance(function, ir.Attribute) else getattr(function, "id", "")
+
+
+@models("torch.distributed.get_rank")
+def get_rank(machine: Machine, call: Call) -> Value:
+    """The rank of this process: not known."""
+    machine.consulted.add("rank")
+    return Scalar(0, "number")

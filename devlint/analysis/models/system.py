@@ -1,0 +1,339 @@
+"""sys, os, time, files, processes and threads: what they give, as far as devices go."""
+
+from __future__ import annotations
+
+import math
+import os.path
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from devlint.analysis.access import call_value, iterate
+from devlint.analysis.dispatch import MODELS, VALUES, Call, method_models, models
+from devlint.analysis.machine import Crash
+from devlint.analysis.plain import compute, join_all
+from devlint.analysis.sequences import rewrite
+from devlint.analysis.values import (
+    BOOL,
+    NONE,
+    NUMBER,
+    SIZE,
+    STRING,
+    UNKNOWN,
+    Const,
+    External,
+    Instance,
+    Mapping,
+    Scalar,
+    Sequence,
+    Unknown,
+    Value,
+    const,
+)
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+RESULTS: Final[dict[str, tuple[Value, str]]] = {
+    "number": (
+        NUMBER,
+        "time.time time.perf_counter time.monotonic time.process_time time.time_ns time.perf_counter_ns "
+        "timeit.default_timer "
+        "random.random random.uniform random.gauss random.normalvariate random.expovariate "
+        "random.betavariate "
+        "random.triangular os.getpid os.getppid os.path.getsize os.path.getmtime os.cpu_count os.getuid "
+        "os.system "
+        "multiprocessing.cpu_count psutil.cpu_count sys.getsizeof sys.getrefcount sys.getrecursionlimit "
+        "gc.collect "
+        "threading.get_ident",
+    ),
+    "size": (SIZE, "random.randint random.randrange random.getrandbits"),
+    "string": (
+        STRING,
+        "time.strftime time.ctime time.asctime os.getcwd os.path.abspath os.path.realpath os.path.expanduser "
+        "os.path.expandvars socket.gethostname platform.node platform.platform getpass.getpass "
+        "getpass.getuser json.dumps "
+        "pprint.pformat textwrap.dedent textwrap.fill tempfile.mkdtemp tempfile.gettempdir shutil.which "
+        "inspect.getsource "
+        "traceback.format_exc subprocess.getoutput uuid.uuid4 hashlib.md5 base64.b64encode "
+        "subprocess.check_output "
+        "inspect.getfile",
+    ),
+    "bool": (
+        BOOL,
+        "os.path.exists os.path.isfile os.path.isdir os.path.islink os.access inspect.isclass "
+        "inspect.isfunction "
+        "importlib.util.find_spec random.choices.__bool__ sys.stdout.isatty math.isclose",
+    ),
+    "none": (
+        NONE,
+        "time.sleep random.seed os.makedirs os.mkdir os.remove os.rename os.rmdir os.chdir os.unlink "
+        "os.symlink os.replace "
+        "shutil.rmtree shutil.copy shutil.copyfile shutil.move shutil.copytree sys.stdout.write "
+        "sys.stderr.write "
+        "sys.stdout.flush sys.stderr.flush sys.setrecursionlimit json.dump pickle.dump yaml.dump "
+        "yaml.safe_dump "
+        "warnings.warn warnings.filterwarnings warnings.simplefilter logging.basicConfig logging.info "
+        "logging.warning "
+        "logging.error logging.debug logging.critical logging.exception logging.disable pprint.pprint "
+        "traceback.print_exc "
+        "gc.disable gc.enable gc.freeze signal.signal atexit.register faulthandler.enable "
+        "sys.path.append sys.path.insert "
+        "multiprocessing.set_start_method torch.multiprocessing.set_start_method "
+        "torch.multiprocessing.set_sharing_strategy "
+        "multiprocessing.freeze_support pdb.set_trace",
+    ),
+    "strings": (
+        Sequence("list", [STRING], True),
+        "os.listdir glob.glob glob.iglob os.walk os.scandir re.findall re.split shlex.split subprocess.getstatusoutput",
+    ),
+}
+"""What calls give that say no more than that: paths by result."""
+
+
+def _gives(value: Value) -> Callable[[Machine, Call], Value]:
+    def run(machine: Machine, call: Call) -> Value:
+        return value if not isinstance(value, Sequence) else Sequence(value.kind, list(value.items), value.open)
+
+    return run
+
+
+for _value, _paths in RESULTS.values():
+    for _path in _paths.split():
+        MODELS[_path] = _gives(_value)
+
+
+# -- pure functions of constants
+
+_PATHS: Final = ("basename", "dirname", "join", "split", "splitext", "normpath", "isabs")
+_MATH: Final = tuple(name for name in dir(math) if callable(getattr(math, name)) and not name.startswith("_"))
+
+
+def _pure(function: Callable[..., Any], otherwise: Value) -> Callable[[Machine, Call], Value]:
+    def run(machine: Machine, call: Call) -> Value:
+        return compute(machine, function, call.positional, call) or otherwise
+
+    return run
+
+
+for _name in _PATHS:
+    _pair = Sequence("tuple", [STRING, STRING]) if _name.startswith("split") else STRING
+    MODELS[f"os.path.{_name}"] = _pure(getattr(os.path, _name), _pair)
+for _name in _MATH:
+    if _name not in ("factorial", "comb", "perm"):
+        MODELS[f"math.{_name}"] = _pure(getattr(math, _name), BOOL if _name.startswith("is") else NUMBER)
+for _name in ("ceil", "floor", "factorial", "comb", "perm"):
+    MODELS.setdefault(f"math.{_name}", _gives(NUMBER))
+for _name in ("pi", "e", "tau", "inf", "nan"):
+    VALUES[f"math.{_name}"] = (lambda number: lambda machine: const(number))(getattr(math, _name))
+
+
+# -- sys
+
+VALUES.update(
+    {
+        "sys.platform": lambda machine: const("linux"),
+        "os.name": lambda machine: const("posix"),
+        "os.sep": lambda machine: const("/"),
+        "sys.version": lambda machine: STRING,
+        "sys.executable": lambda machine: STRING,
+        "sys.byteorder": lambda machine: const("little"),
+        "sys.maxsize": lambda machine: const(2**63 - 1),
+        "sys.version_info": lambda machine: Unknown("sys.version_info"),
+        "sys.argv": lambda machine: Sequence("list", [STRING], True),
+        "sys.path": lambda machine: Sequence("list", [STRING], True),
+        "sys.modules": lambda machine: Mapping({}, None, True),
+    }
+)
+
+
+@models("platform.system")
+def system_name(machine: Machine, call: Call) -> Value | None:
+    """Worlds are Linux machines."""
+    return const("Linux")
+
+
+@models("platform.machine", "platform.processor")
+def machine_name(machine: Machine, call: Call) -> Value | None:
+    """Worlds have no Apple silicon."""
+    return const("x86_64")
+
+
+@models("sys.exit", "os._exit", "os.abort")
+def leave(machine: Machine, call: Call) -> Value | None:
+    """`sys.exit()` ends the program."""
+    raise Crash("SystemExit")
+
+
+# -- random
+
+
+@models("random.choice")
+def choice(machine: Machine, call: Call) -> Value | None:
+    """`random.choice(xs)`: any of them."""
+    found = iterate(machine, call.positional[0], call.node, call.frame) if call.positional else None
+    return UNKNOWN if found is None else join_all(machine, found.items)
+
+
+@models("random.sample", "random.choices")
+def sample(machine: Machine, call: Call) -> Value | None:
+    """`random.sample(xs, k)`: some of them."""
+    found = iterate(machine, call.positional[0], call.node, call.frame) if call.positional else None
+    if found is None or not found.items:
+        return Sequence("list", [], True)
+    return Sequence("list", [join_all(machine, found.items)], True)
+
+
+@models("random.shuffle")
+def shuffle(machine: Machine, call: Call) -> Value | None:
+    """`random.shuffle(xs)`: every item may be anywhere."""
+    value = call.positional[0] if call.positional else UNKNOWN
+    if isinstance(value, Sequence) and len(value.items) > 1:
+        rewrite(machine, value, [join_all(machine, value.items)] * len(value.items))
+    return NONE
+
+
+@models("random.Random", "random.SystemRandom")
+def generator(machine: Machine, call: Call) -> Value | None:
+    """`random.Random(seed)`."""
+    return Instance(External("random.Random"), machine.site(call.node, call.frame))
+
+
+@method_models("random.Random", "*")
+def generator_method(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """Its methods are those of the module."""
+    name = call.keywords.get("__name__")
+    path = f"random.{name.value}" if isinstance(name, Const) else ""
+    plain = call.with_arguments(call.positional, {k: v for k, v in call.keywords.items() if k != "__name__"})
+    return MODELS[path](machine, plain) if path in MODELS else UNKNOWN
+
+
+# -- paths
+
+PATH: Final = "pathlib.Path"
+_PATH_ANSWERS: Final = {
+    **dict.fromkeys(("exists", "is_file", "is_dir", "is_absolute", "is_symlink", "match"), BOOL),
+    **dict.fromkeys(("read_text", "as_posix", "__str__", "as_uri", "__fspath__"), STRING),
+    **dict.fromkeys(("mkdir", "unlink", "touch", "rmdir", "write_text", "write_bytes", "symlink_to"), NONE),
+}
+
+
+@models(PATH, "pathlib.PurePath", "pathlib.PosixPath")
+def path(machine: Machine, call: Call) -> Value | None:
+    """`Path("a") / "b"`."""
+    return Instance(External(PATH), machine.site(call.node, call.frame))
+
+
+def _path_method(answer: Value | None) -> Callable[[Machine, Instance, Call], Value]:
+    def run(machine: Machine, instance: Instance, call: Call) -> Value:
+        return Instance(External(PATH), instance.site) if answer is None else answer
+
+    return run
+
+
+for _name, _answer in _PATH_ANSWERS.items():
+    method_models(PATH, _name)(_path_method(_answer))
+_PATH_PARTS: Final = (
+    "resolve",
+    "absolute",
+    "expanduser",
+    "joinpath",
+    "with_suffix",
+    "with_name",
+    "relative_to",
+    "rename",
+    "__truediv__",
+    "__rtruediv__",
+)
+for _name in _PATH_PARTS:
+    method_models(PATH, _name)(_path_method(None))
+
+
+@method_models(PATH, "glob", "rglob", "iterdir")
+def path_list(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """Some paths."""
+    return Sequence("generator", [Instance(External(PATH), instance.site)], True)
+
+
+# -- logging, regular expressions: their objects are of no interest
+
+
+@models("logging.getLogger", "logging.StreamHandler", "logging.FileHandler", "logging.Formatter")
+def logger(machine: Machine, call: Call) -> Value | None:
+    """`logging.getLogger(name)`."""
+    return Instance(External("logging.Logger"), machine.site(call.node, call.frame))
+
+
+@method_models("logging.Logger", "*")
+def log(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """Logging says nothing."""
+    return NONE
+
+
+@method_models("logging.Logger", "isEnabledFor", "hasHandlers")
+def log_enabled(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """Depends on the configuration."""
+    return BOOL
+
+
+@models("re.compile", "re.match", "re.search", "re.fullmatch")
+def match(machine: Machine, call: Call) -> Value | None:
+    """Matches may be None."""
+    return UNKNOWN
+
+
+@models("re.sub")
+def substitute(machine: Machine, call: Call) -> Value | None:
+    """`re.sub(pattern, new, text)`."""
+    return STRING
+
+
+# -- processes and threads: what they run runs elsewhere
+
+THREAD: Final = "threading.Thread"
+
+
+@models(THREAD, "threading.Timer", "multiprocessing.Process", "torch.multiprocessing.Process")
+def thread(machine: Machine, call: Call) -> Value | None:
+    """`Thread(target=f, args=...)`: f is not run."""
+    return Instance(External(THREAD), machine.site(call.node, call.frame))
+
+
+@method_models(THREAD, "start", "join", "terminate", "kill", "close", "cancel")
+def thread_method(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """Nothing that is seen here."""
+    return NONE
+
+
+@method_models(THREAD, "is_alive")
+def thread_alive(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """Not known."""
+    return BOOL
+
+
+@models(
+    "torch.multiprocessing.spawn",
+    "torch.multiprocessing.start_processes",
+    "torch_xla.distributed.xla_multiprocessing.spawn",
+)
+def spawn(machine: Machine, call: Call) -> Value | None:
+    """`mp.spawn(f, args, nprocs)`: f runs with its rank, a number of which only the bounds are known."""
+    function = call.argument(0, "fn")
+    arguments = call.argument(1, "args")
+    processes = call.argument(2, "nprocs")
+    if function is None:
+        return NONE
+    if isinstance(processes, Const) and isinstance(processes.value, int) and processes.value <= 0:
+        return NONE
+    alone = isinstance(processes, Const) and processes.value == 1
+    rank: Value = const(0) if alone else Scalar(0, "number")
+    found = iterate(machine, arguments, call.node, call.frame) if arguments is not None else None
+    rest = [] if found is None else found.items
+    is_open = arguments is not None and (found is None or found.open)
+    call_value(machine, function, Call([rank, *rest], {}, call.node, call.frame, is_open))
+    return NONE
+
+
+@models("multiprocessing.Pool", "multiprocessing.pool.ThreadPool", "concurrent.futures.ThreadPoolExecutor")
+def pool(machine: Machine, call: Call) -> Value | None:
+    """A pool of workers: its results are not known."""
+    return UNKNOWN

@@ -1,0 +1,305 @@
+"""`torch.utils.data`: what a loader yields is decided by the dataset and the collate function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devlint.analysis.access import call_value, iterate
+from devlint.analysis.access import item as item_of
+from devlint.analysis.classes import find
+from devlint.analysis.dispatch import Call, method_models, models
+from devlint.analysis.events import CudaInWorker, PinAccelerator, Site
+from devlint.analysis.machine import Crash
+from devlint.analysis.meeting import operand, tensors_in
+from devlint.analysis.results import derived
+from devlint.analysis.rows import check_generator
+from devlint.analysis.values import (
+    POISON,
+    SIZE,
+    SOME_RANK,
+    UNKNOWN,
+    Array,
+    Class,
+    Const,
+    DeviceValue,
+    External,
+    Instance,
+    Mapping,
+    Scalar,
+    Sequence,
+    Tensor,
+    Value,
+    const,
+    constant,
+)
+from devlint.semantics import errors
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+LOADER = "torch.utils.data.DataLoader"
+
+
+@models(LOADER)
+def loader(machine: Machine, call: Call) -> Value:
+    """`DataLoader(dataset, ...)`."""
+    made = Instance(External(LOADER), machine.site(call.node, call.frame))
+    return initialise_loader(machine, made, call)
+
+
+@method_models(LOADER, "__init__")
+def initialise_loader(machine: Machine, made: Instance, call: Call) -> Value:
+    """What a loader keeps: also for classes of the user's own that derive from it."""
+    dataset = call.argument(0, "dataset") or UNKNOWN
+    made.fields["dataset"] = dataset
+    workers = call.argument(5, "num_workers")
+    made.state.update(
+        dataset=dataset,
+        collate=call.given(6, "collate_fn"),
+        pin=constant(call.argument(7, "pin_memory")) is True,
+        workers=constant(workers),
+        batched=constant(call.argument(1, "batch_size")) is not None or call.argument(1, "batch_size") is None,
+        context=call.given(11, "multiprocessing_context"),
+        frame=call.frame,
+        node=call.node,
+    )
+    generator = call.keywords.get("generator")
+    made.state["generator"] = generator
+    made.state["shuffle"] = constant(call.argument(2, "shuffle")) is True
+    return made
+
+
+@method_models(LOADER, "__iter__")
+def iterate_loader(machine: Machine, value: Instance, call: Call) -> Value:
+    """`for batch in loader`."""
+    if "dataset" not in value.state:
+        return UNKNOWN
+    _check_shuffle(machine, value, call)
+    first = _batch(machine, value, call)
+    if first is None:
+        return UNKNOWN
+    return Sequence("generator", [first, _copy(first)], True)
+
+
+def _check_shuffle(machine: Machine, value: Instance, call: Call) -> None:
+    """A shuffling loader draws a permutation on the default device, with its generator (the CPU's if it has none)."""
+    default = machine.state.default_device
+    expected = "cpu" if default is None else str(default)
+    generator = value.state["generator"]
+    if default is not None and (default.__class__ is not DeviceValue or default.type == "?"):
+        return
+    if generator is None and value.state["shuffle"] and expected != "cpu":
+        generator = Instance(External("torch.Generator"))
+        generator.state["device"] = "cpu"
+    check_generator(machine, generator, expected, "DataLoader", call)
+
+
+@method_models(LOADER, "__len__")
+def loader_length(machine: Machine, value: Instance, call: Call) -> Value:
+    """`len(loader)`."""
+    return SIZE
+
+
+def _batch(machine: Machine, value: Instance, call: Call) -> Value | None:
+    dataset = value.state["dataset"]
+    workers = value.state["workers"]
+    site = machine.site(value.state["node"], value.state["frame"])
+    forked = isinstance(workers, int) and not isinstance(workers, bool) and workers > 0 and _forks(value)
+    before = machine.worker
+    if forked and machine.world.has_cuda:
+        machine.worker = site
+    try:
+        sample = _sample(machine, dataset, call)
+        if sample is None:
+            return None
+        if machine.worker is site:
+            _check_held(machine, sample, site)
+        collate = value.state["collate"]
+        if collate is not None:
+            batch = call_value(machine, collate, call.with_arguments([Sequence("list", [sample, _copy(sample)], True)]))
+        else:
+            batch = collated(machine, sample, call) if value.state["batched"] else sample
+    finally:
+        machine.worker = before
+    return _pinned(machine, value, batch, call) if value.state["pin"] and machine.has_cuda else batch
+
+
+def _check_held(machine: Machine, sample: Value, loader: Site) -> None:
+    """Samples on CUDA that no code of the worker put there: the dataset holds them, and a forked process can't read."""
+    for tensor in tensors_in(sample):
+        if tensor.device is not None and tensor.device.startswith("cuda") and not tensor.assumed:
+            if machine.trying:
+                raise Crash
+            machine.emit(CudaInWorker, loader, loader, error=errors.message("fork"), loader=loader)
+            machine.store.set(tensor, "device", POISON)
+
+
+def _forks(value: Instance) -> bool:
+    context = value.state.get("context")
+    return context is None or (isinstance(context, Const) and context.value == "fork")
+
+
+def _sample(machine: Machine, dataset: Value, call: Call) -> Value | None:
+    if isinstance(dataset, (Instance, Sequence, Tensor, Mapping)):
+        if isinstance(dataset, Instance) and isinstance(dataset.cls, Class):
+            if find(dataset.cls, "__getitem__") is None:
+                found = iterate(machine, dataset, call.node, call.frame)
+                return found.items[0] if found is not None and found.items else None
+        if isinstance(dataset, Sequence):
+            return dataset.items[0] if dataset.items else None
+        sample = item_of(machine, dataset, const(0), call.node, call.frame)
+        return None if sample is UNKNOWN else sample
+    return None
+
+
+def collated(machine: Machine, value: Value, call: Call) -> Value:
+    """What `default_collate` makes of samples like this one: tensors are stacked where they are, numbers on the CPU."""
+    if isinstance(value, Tensor):
+        made = Tensor(
+            value.device, SOME_RANK, machine.origin("loader", call.node, call.frame, value.device, "", value.origin)
+        )
+        return made
+    if isinstance(value, Array) or (isinstance(value, Const) and isinstance(value.value, (int, float))):
+        return Tensor("cpu", SOME_RANK, machine.origin("loader", call.node, call.frame, "cpu"))
+    if isinstance(value, Scalar) and value.kind == "number":
+        return Tensor("cpu", SOME_RANK, machine.origin("loader", call.node, call.frame, "cpu"))
+    if isinstance(value, Const):
+        return Sequence("list", [value, value], True)
+    if isinstance(value, Sequence):
+        return Sequence("list", [collated(machine, part, call) for part in value.items], value.open)
+    if isinstance(value, Mapping):
+        return Mapping({key: collated(machine, part, call) for key, part in value.items.items()}, None, value.open)
+    if isinstance(value, Instance) and isinstance(value.cls, Class) and value.cls.dataclass_fields is not None:
+        made_instance = Instance(value.cls, value.site)
+        made_instance.fields = {key: collated(machine, part, call) for key, part in value.fields.items()}
+        return made_instance
+    return UNKNOWN
+
+
+models("torch.utils.data.default_collate", "torch.utils.data.dataloader.default_collate")(
+    lambda machine, call: (
+        collated(machine, call.positional[0].items[0], call)
+        if call.positional and isinstance(call.positional[0], Sequence) and call.positional[0].items
+        else UNKNOWN
+    )
+)
+
+
+def _pinned(machine: Machine, value: Instance, batch: Value, call: Call) -> Value:
+    for tensor in tensors_in(batch):
+        if tensor.device not in (None, "cpu", POISON):
+            if machine.trying:
+                raise Crash
+            site = machine.site(call.node, call.frame)
+            machine.emit(
+                PinAccelerator,
+                site,
+                error=errors.message("pin"),
+                operand=operand(machine, tensor, None, site, call.frame),
+                by_loader=True,
+            )
+            machine.store.set(tensor, "device", POISON)
+    return batch
+
+
+def _copy(value: Value) -> Value:
+    if isinstance(value, Tensor):
+        return derived(value)
+    if isinstance(value, Sequence):
+        return Sequence(value.kind, [_copy(part) for part in value.items], value.open)
+    if isinstance(value, Mapping):
+        return Mapping({key: _copy(part) for key, part in value.items.items()}, value.rest, value.open, value.kind)
+    if isinstance(value, Instance) and value.module is None:
+        made = Instance(value.cls, value.site)
+        made.fields = {key: _copy(part) for key, part in value.fields.items()}
+        made.state = dict(value.state)
+        return made
+    return value
+
+
+# -- datasets
+
+
+@models("torch.utils.data.TensorDataset")
+def tensor_dataset(machine: Machine, call: Call) -> Value:
+    """`TensorDataset(x, y)`."""
+    return initialise_tensors(
+        machine, Instance(External("torch.utils.data.TensorDataset"), machine.site(call.node, call.frame)), call
+    )
+
+
+@method_models("torch.utils.data.TensorDataset", "__init__")
+def initialise_tensors(machine: Machine, made: Instance, call: Call) -> Value:
+    """What a tensor dataset keeps."""
+    made.state["tensors"] = list(call.positional)
+    made.fields["tensors"] = Sequence("tuple", list(call.positional))
+    return made
+
+
+@method_models("torch.utils.data.TensorDataset", "__getitem__")
+def tensor_sample(machine: Machine, value: Instance, call: Call) -> Value:
+    """One row of each tensor."""
+    index = call.positional[0] if call.positional else const(0)
+    return Sequence("tuple", [item_of(machine, part, index, call.node, call.frame) for part in value.state["tensors"]])
+
+
+@method_models("torch.utils.data.TensorDataset", "__iter__")
+def tensor_samples(machine: Machine, value: Instance, call: Call) -> Value:
+    """Rows in turn."""
+    return Sequence(
+        "generator", [tensor_sample(machine, value, call.with_arguments([const(0)])) for _ in range(2)], True
+    )
+
+
+@models(
+    "torch.utils.data.Subset",
+    "torch.utils.data.ConcatDataset",
+    "torch.utils.data.ChainDataset",
+    "torch.utils.data.random_split",
+    "torch.utils.data.dataset.random_split",
+)
+def part_of_dataset(machine: Machine, call: Call) -> Value:
+    """Parts and unions of datasets give samples of the first."""
+    first = call.argument(0, "dataset") or call.argument(0, "datasets") or UNKNOWN
+    if isinstance(first, Sequence):
+        first = first.items[0] if first.items else UNKNOWN
+    generator = call.argument(2, "generator")
+    if generator is not None:
+        check_generator(machine, generator, "cpu", "random_split", call)
+    lengths = call.argument(1, "lengths")
+    if isinstance(lengths, Sequence) and lengths.kind in ("list", "tuple") and _is_split(call):
+        return Sequence("list", [_subset(first, machine, call) for _ in lengths.items], lengths.open)
+    if _is_split(call):
+        return Sequence("list", [_subset(first, machine, call) for _ in range(2)], True)
+    return _subset(first, machine, call)
+
+
+def _is_split(call: Call) -> bool:
+    function = call.node.function if isinstance(call.node, ir.Call) else None
+    name = function.name if isinstance(function, ir.Attribute) else getattr(function, "id", "")
+    return name == "random_split"
+
+
+def _subset(dataset: Value, machine: Machine, call: Call) -> Value:
+    made = Instance(External("torch.utils.data.Subset"), machine.site(call.node, call.frame))
+    made.fields["dataset"] = dataset
+    return made
+
+
+@method_models("torch.utils.data.Subset", "__getitem__")
+def subset_sample(machine: Machine, value: Instance, call: Call) -> Value:
+    """A sample of the dataset behind."""
+    sample = _sample(machine, value.fields["dataset"], call)
+    return UNKNOWN if sample is None else sample
+
+
+@models(
+    "torch.utils.data.RandomSampler", "torch.utils.data.SubsetRandomSampler", "torch.utils.data.WeightedRandomSampler"
+)
+def random_sampler(machine: Machine, call: Call) -> Value:
+    """Samplers draw with a CPU generator."""
+    generator = call.keywords.get("generator")
+    if generator is not None:
+        check_generator(machine, generator, "cpu", "RandomSampler", call)
+    return UNKNOWN

@@ -1,0 +1,152 @@
+"""`torch.load` and `torch.save`: what a file holds, and where it is put."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devlint.analysis.access import call_value
+from devlint.analysis.classes import external_bases, mro
+from devlint.analysis.devices import is_device_like, resolve
+from devlint.analysis.dispatch import Call, models
+from devlint.analysis.events import LoadWithoutMap
+from devlint.analysis.models.copying import copied
+from devlint.analysis.modules import registered
+from devlint.analysis.values import (
+    NONE,
+    POISON,
+    UNKNOWN,
+    Class,
+    Const,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Scalar,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    constant,
+)
+from devlint.semantics import errors
+from devlint.syntax import ir
+from devlint.syntax.walk import calls
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+
+_SAVES = frozenset({"torch.save", "torch.jit.save"})
+
+# -- what the world answers
+
+
+@models("io.BytesIO", "io.StringIO", "tempfile.NamedTemporaryFile", "tempfile.TemporaryFile")
+def memory_file(machine: Machine, call: Call) -> Value:
+    """A file of its own: what is saved there is found again."""
+    return Instance(External("io.BytesIO"), machine.site(call.node, call.frame))
+
+
+@models("torch.load", "torch.jit.load", "torch.utils.model_zoo.load_url", "torch.hub.load_state_dict_from_url")
+def load(machine: Machine, call: Call) -> Value:
+    """`torch.load(path, map_location)`: what the program saved itself is known."""
+    where = call.argument(1, "map_location")
+    source = call.argument(0, "f")
+    saved = saved_content(machine, source)
+    if where is not None and constant(where) is not None:
+        machine.evidence.add("map_location")
+        device: str | None = None
+        if is_device_like(where):
+            device = resolve(machine, where, call.node, call.frame, "torch.load")
+        if isinstance(where, Function):
+            # It gets the storage, read into host memory, and gives the one to use.
+            where = call_value(machine, where, call.with_arguments([Tensor("cpu"), Const("cpu")]))
+        if isinstance(where, Tensor):
+            device = where.device
+        if saved is not None:
+            return relocated(machine, saved, device)
+        return (
+            Mapping(
+                {},
+                Tensor(device, None, machine.origin("loaded", call.node, call.frame, device))
+                if device not in (None, POISON)
+                else None,
+                True,
+                "state_dict",
+            )
+            if device
+            else UNKNOWN
+        )
+    if saved is not None:
+        return saved
+    if machine.has_cuda or call.open or machine.protocol or passes_on(call):
+        return UNKNOWN
+    if not saves(machine, call):
+        machine.emit(
+            LoadWithoutMap,
+            machine.site(call.node, call.frame),
+            error=errors.message("deserialize"),
+            path_text="",
+        )
+    return UNKNOWN
+
+
+def passes_on(call: Call) -> bool:
+    """Whether the call hands on a `map_location` of its function's callers, who may leave it at its default."""
+    keywords = call.node.keywords if isinstance(call.node, ir.Call) else []
+    return any(name is None or (name == "map_location" and not isinstance(value, ir.Const)) for name, value in keywords)
+
+
+def saves(machine: Machine, call: Call) -> bool:
+    """Whether what is loaded is taken to be the program's own: the file saves too, or a dataset loads its cache."""
+    if any(path in _SAVES for path, _ in calls(call.frame.namespace.module)):
+        return True
+    owner = call.frame.owner
+    if owner is None:
+        return False
+    names = [cls.node.name for cls in mro(owner) if isinstance(cls, Class)]
+    return any(name.endswith("Dataset") for name in [*names, *external_bases(owner)])
+
+
+def saved_content(machine: Machine, source: Value | None) -> Value | None:
+    """What this program saved under that name or buffer."""
+    key = _file_key(source)
+    files = machine.files
+    return files.get(key) if key is not None else None
+
+
+def _file_key(source: Value | None) -> object:
+    if isinstance(source, Const):
+        return source.value
+    if isinstance(source, Unknown):
+        return source.path
+    return None if source is None or isinstance(source, Scalar) else id(source)
+
+
+@models("torch.save", "torch.jit.save")
+def save(machine: Machine, call: Call) -> Value:
+    """`torch.save(obj, path)`."""
+    key = _file_key(call.argument(1, "f"))
+    content = call.argument(0, "obj")
+    if key is not None and content is not None:
+        machine.store.put(machine.files, key, content)
+    return NONE
+
+
+def relocated(machine: Machine, value: Value, device: str | None) -> Value:
+    """A loaded copy with its tensors on `device`."""
+    if isinstance(value, Tensor):
+        return Tensor(device, value.rank, value.origin)
+    if isinstance(value, Mapping):
+        items = {key: relocated(machine, part, device) for key, part in value.items.items()}
+        rest = None if value.rest is None else relocated(machine, value.rest, device)
+        return Mapping(items, rest, value.open, value.kind)
+    if isinstance(value, Sequence):
+        return Sequence(value.kind, [relocated(machine, part, device) for part in value.items], value.open)
+    if isinstance(value, Instance) and value.module is not None and device is not None:
+        made = copied(value, {})
+        assert isinstance(made, Instance)
+        for tensor, _, _ in registered(made):
+            tensor.device = device
+        return made
+    return value if isinstance(value, (Const, Scalar)) else UNKNOWN

@@ -1,0 +1,421 @@
+"""Functions of torch that are more than a row of the tables: what the world answers, tensors from data, generators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devlint.analysis.access import call_value
+from devlint.analysis.classes import find
+from devlint.analysis.devices import default_device, legacy_error, resolve, touch, unavailable, use
+from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
+from devlint.analysis.events import InvalidDevice, LegacyType, Site
+from devlint.analysis.results import derived, nesting
+from devlint.analysis.tensors import combine
+from devlint.analysis.values import (
+    BOOL,
+    NONE,
+    NUMBER,
+    POISON,
+    SOME_INDEX,
+    SOME_RANK,
+    UNKNOWN,
+    Array,
+    Class,
+    Const,
+    DeviceValue,
+    External,
+    Function,
+    Instance,
+    Scalar,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    const,
+    constant,
+)
+from devlint.semantics.devices import OUTSIDE_TORCH, parse_device
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+
+# -- what the world answers
+
+
+@models("torch.cuda.is_available", "torch.accelerator.is_available")
+def is_available(machine: Machine, call: Call) -> Value:
+    """`torch.cuda.is_available()`: asking is evidence that the program means to run without a GPU."""
+    machine.consulted.add("availability")
+    machine.evidence.add("availability")
+    if machine.device_count != machine.world.device_count:
+        machine.consulted.add("count")
+    read_visible(machine, call)
+    return const(machine.device_count > 0)
+
+
+@models("torch.cuda.device_count", "torch.accelerator.device_count")
+def device_count(machine: Machine, call: Call) -> Value:
+    """`torch.cuda.device_count()`."""
+    machine.consulted.update(("availability", "count"))
+    machine.evidence.add("availability")
+    read_visible(machine, call)
+    return const(machine.device_count)
+
+
+def read_visible(machine: Machine, call: Call) -> None:
+    """Asking for devices reads CUDA_VISIBLE_DEVICES for good."""
+    touch(machine, machine.site(call.node, call.frame))
+
+
+@models(
+    "torch.backends.mps.is_available",
+    "torch.backends.mps.is_built",
+    "torch.xpu.is_available",
+    "torch.mps.is_available",
+    *(f"torch.{name}.is_available" for name in OUTSIDE_TORCH),
+)
+def other_available(machine: Machine, call: Call) -> Value:
+    """Other accelerators are absent."""
+    machine.evidence.add("availability")
+    return const(False)
+
+
+@models("torch.cuda.current_device")
+def current_device(machine: Machine, call: Call) -> Value:
+    """`torch.cuda.current_device()`: an index; raises without CUDA."""
+    device = use(machine, "cuda", None, call.node, call.frame, "torch.cuda.current_device", kind="query")
+    if device in (None, POISON):
+        return NUMBER
+    assert device is not None
+    return Const(int(device[5:]))
+
+
+@models("torch.cuda.set_device")
+def set_device(machine: Machine, call: Call) -> Value:
+    """`torch.cuda.set_device(device)`: changes the current device."""
+    target = call.argument(0, "device")
+    if isinstance(target, (Unknown, Scalar)) or target is None or call.open:
+        if machine.device_count == 0:
+            site = machine.site(call.node, call.frame)
+            machine.launched = True
+            if not machine.path:
+                unavailable(machine, "cuda", SOME_INDEX, site, "torch.cuda.set_device", None, "query")
+            return NONE
+        machine.consulted.add("rank")
+        machine.store.set(machine.state, "current_device", None)
+        return NONE
+    device = resolve(machine, target, call.node, call.frame, "torch.cuda.set_device", kind="query")
+    if device is not None and device.startswith("cuda:"):
+        machine.store.set(machine.state, "current_device", int(device[5:]))
+    return NONE
+
+
+@models("torch.cuda.synchronize", "torch.accelerator.synchronize")
+def synchronize(machine: Machine, call: Call) -> Value:
+    """`torch.cuda.synchronize()`: pending copies are there afterwards."""
+    use(machine, "cuda", None, call.node, call.frame, "torch.cuda.synchronize", kind="query")
+    machine.store.set(machine.state, "synchronizations", machine.state.synchronizations + 1)
+    return NONE
+
+
+@models("torch.get_default_device")
+def get_default_device(machine: Machine, call: Call) -> Value:
+    """`torch.get_default_device()`."""
+    default = machine.state.default_device
+    return DeviceValue("cpu") if default is None else default
+
+
+@models("torch.set_default_device")
+def set_default_device(machine: Machine, call: Call) -> Value:
+    """`torch.set_default_device(device)`: where factories create from now on."""
+    target = call.given(0, "device")
+    default: DeviceValue | None = None
+    if target is not None:
+        device = resolve(machine, target, call.node, call.frame, "torch.set_default_device")
+        default = _as_device(target) if device is not None and device != POISON else DeviceValue("?")
+    machine.store.set(machine.state, "default_device", default)
+    return NONE
+
+
+def _as_device(target: Value) -> DeviceValue:
+    if isinstance(target, DeviceValue):
+        return target
+    content = constant(target)
+    if isinstance(content, str):
+        parsed = parse_device(content)
+        if parsed is not None:
+            return DeviceValue(*parsed)
+    if isinstance(content, int):
+        return DeviceValue("cuda", content)
+    return DeviceValue("?")
+
+
+@models("torch.set_default_tensor_type")
+def set_default_tensor_type(machine: Machine, call: Call) -> Value:
+    """`torch.set_default_tensor_type("torch.cuda.FloatTensor")`: the default device too."""
+    target = call.argument(0, "t")
+    text = target.path if isinstance(target, External) else constant(target)
+    if not isinstance(text, str):
+        machine.store.set(machine.state, "default_device", DeviceValue("?"))
+        return NONE
+    site = machine.site(call.node, call.frame)
+    if "cuda" in text:
+        error = legacy_error(machine, "torch.set_default_tensor_type")
+        machine.emit(LegacyType, site, error=error, text=text, operation="torch.set_default_tensor_type")
+        device = use(machine, "cuda", None, call.node, call.frame, "torch.set_default_tensor_type", kind="legacy")
+        machine.store.set(machine.state, "default_device", DeviceValue("?" if device in (None, POISON) else "cuda"))
+    else:
+        machine.store.set(machine.state, "default_device", None)
+    return NONE
+
+
+# -- tensors from data
+
+
+@models("torch.tensor", "torch.as_tensor", "torch.asarray", "torch.scalar_tensor")
+def tensor_from_data(machine: Machine, call: Call) -> Value:
+    """`torch.tensor(data, device=)`: a tensor keeps its device, other data are put on the default device."""
+    data = call.argument(0, "data") or call.keywords.get("obj") or UNKNOWN
+    target = call.given(-1, "device")
+    node, frame = call.node, call.frame
+    operation = "torch.tensor"
+    rank = data.rank if isinstance(data, (Tensor, Array)) else nesting(data)
+    if isinstance(data, Unknown) and target is None:
+        return Tensor(None)
+    if target is not None:
+        device = target.device if isinstance(target, Tensor) else resolve(machine, target, node, frame, operation)
+        return (
+            Tensor(POISON)
+            if device == POISON
+            else Tensor(device, rank, machine.origin("placed", node, frame, device, operation))
+        )
+    if isinstance(data, Tensor):
+        made = derived(data)
+        made.requires_grad = constant(call.keywords.get("requires_grad")) is True
+        return made
+    if isinstance(data, Sequence):
+        inner = _tensor_inside(data)
+        if inner is not None:
+            return (
+                Tensor(
+                    inner.device if inner.device != "cpu" else "cpu",
+                    rank,
+                    machine.origin("factory", node, frame, "cpu", operation),
+                )
+                if inner.device in (None, "cpu")
+                else Tensor("cpu", rank, machine.origin("factory", node, frame, "cpu", operation))
+            )
+    if call.open:
+        return Tensor(None, rank)
+    device = default_device(machine, node, frame, operation)
+    if device == POISON:
+        return Tensor(POISON)
+    made = Tensor(device, rank, machine.origin("factory", node, frame, device, operation))
+    made.requires_grad = constant(call.keywords.get("requires_grad")) is True
+    return made
+
+
+def _tensor_inside(data: Sequence) -> Tensor | None:
+    for part in data.items[:4]:
+        if isinstance(part, Tensor):
+            return part
+    return None
+
+
+@models("torch.from_numpy", "torch.frombuffer")
+def from_numpy(machine: Machine, call: Call) -> Value:
+    """`torch.from_numpy(array)`: on the CPU."""
+    array = call.positional[0] if call.positional else UNKNOWN
+    rank = array.rank if isinstance(array, Array) else SOME_RANK
+    return Tensor(
+        "cpu",
+        rank if rank is not None else SOME_RANK,
+        machine.origin("host", call.node, call.frame, "cpu", "torch.from_numpy"),
+    )
+
+
+@models("torch.autograd.Variable")
+def variable(machine: Machine, call: Call) -> Value:
+    """`Variable(x)` is `x`."""
+    return call.positional[0] if call.positional else UNKNOWN
+
+
+@models("torch.nn.Parameter", "torch.nn.Buffer")
+def parameter(machine: Machine, call: Call) -> Value:
+    """`nn.Parameter(data)`."""
+    data = call.argument(0, "data")
+    if isinstance(data, Tensor):
+        made = Tensor(
+            data.device,
+            data.rank,
+            machine.origin("parameter", call.node, call.frame, data.device, "nn.Parameter", data.origin),
+            size=data.size,
+        )
+        made.assumed = data.assumed
+    else:
+        made = Tensor(None)
+    made.is_parameter = True
+    made.requires_grad = constant(call.argument(1, "requires_grad")) is not False
+    return made
+
+
+@models("torch.nn.UninitializedParameter", "torch.nn.parameter.UninitializedParameter", "torch.nn.UninitializedBuffer")
+def uninitialized(machine: Machine, call: Call) -> Value:
+    """Parameters of lazy modules: they become ordinary ones where the input is."""
+    made = Tensor(None)
+    made.is_parameter = True
+    return made
+
+
+@models("torch.finfo", "torch.iinfo")
+def number_limits(machine: Machine, call: Call) -> Value:
+    """`torch.finfo(dtype)`."""
+    return Instance(External("torch.finfo"))
+
+
+@on(INSTANCE_ATTRIBUTES, "torch.finfo")
+def number_limit(machine: Machine, value: Instance, name: str, site: Site) -> Value | None:
+    """`torch.finfo(dtype).min`."""
+    return NUMBER
+
+
+@models("torch.cuda")
+def module_called(machine: Machine, call: Call) -> Value:
+    """`torch.cuda("cpu")`: a module is called."""
+    machine.crash(
+        InvalidDevice,
+        machine.site(call.node, call.frame),
+        error="TypeError: 'module' object is not callable",
+        text="torch.cuda",
+        operation="torch.cuda",
+    )
+
+
+@models(
+    "torch.sparse_coo_tensor",
+    "torch.sparse_csr_tensor",
+    "torch.sparse_csc_tensor",
+    "torch.sparse.FloatTensor",
+)
+def sparse_tensor(machine: Machine, call: Call) -> Value:
+    """Sparse tensors are where their values are, unless told otherwise."""
+    target = call.given(-1, "device")
+    values = call.argument(1, "values") if len(call.positional) < 3 else call.positional[1]
+    if target is not None:
+        device = resolve(machine, target, call.node, call.frame, "torch.sparse_coo_tensor")
+        return Tensor(device, SOME_RANK, machine.origin("placed", call.node, call.frame, device))
+    if isinstance(values, Tensor):
+        return derived(values, SOME_RANK)
+    return Tensor(None, SOME_RANK)
+
+
+@models("torch.is_tensor")
+def is_tensor(machine: Machine, call: Call) -> Value:
+    """`torch.is_tensor(x)`."""
+    value = call.argument(0, "obj")
+    if value is None or isinstance(value, (Unknown, External)):
+        return BOOL
+    return const(isinstance(value, Tensor))
+
+
+@models("torch.meshgrid", "torch.broadcast_tensors", "torch.atleast_1d", "torch.atleast_2d", "torch.block_diag")
+def several(machine: Machine, call: Call) -> Value | None:
+    """Functions that take several tensors and give as many."""
+    values = call.positional
+    if len(values) == 1 and isinstance(values[0], Sequence):
+        values = values[0].items
+    made = combine(machine, values, call.node, call.frame, "meshgrid")
+    if not isinstance(made, Tensor):
+        return UNKNOWN
+    return Sequence("tuple", [derived(made, SOME_RANK) for _ in values], call.open)
+
+
+# -- contexts
+
+
+# -- generators, accelerators, files
+
+
+@models("torch.Generator")
+def generator(machine: Machine, call: Call) -> Value:
+    """`torch.Generator(device)`."""
+    made = Instance(External("torch.Generator"), machine.site(call.node, call.frame))
+    target = call.given(0, "device")
+    made.state["device"] = (
+        "cpu" if target is None else resolve(machine, target, call.node, call.frame, "torch.Generator")
+    )
+    return made
+
+
+@method_models("torch.Generator", "manual_seed", "set_state")
+def seed_generator(machine: Machine, instance: Instance, call: Call) -> Value:
+    """`generator.manual_seed(0)` gives the generator."""
+    return instance
+
+
+@models("torch.default_generator", "torch.manual_seed", "torch.random.manual_seed")
+def default_generator(machine: Machine, call: Call) -> Value:
+    """`torch.manual_seed(0)` gives the CPU generator."""
+    made = Instance(External("torch.Generator"))
+    made.state["device"] = "cpu"
+    return made
+
+
+@on(INSTANCE_ATTRIBUTES, "torch.Generator")
+def generator_attribute(machine: Machine, value: Instance, name: str, site: Site) -> Value | None:
+    """`generator.device`."""
+    device = value.state.get("device")
+    if name == "device" and isinstance(device, str) and device != POISON:
+        kind, _, index = device.partition(":")
+        return DeviceValue(kind, int(index) if index else None)
+    return None
+
+
+ACCELERATOR = "torch.accelerator.none"
+
+
+@models("torch.accelerator.current_accelerator")
+def current_accelerator(machine: Machine, call: Call) -> Value:
+    """`torch.accelerator.current_accelerator()`: None without one (CPU build)."""
+    machine.consulted.add("availability")
+    site = machine.site(call.node, call.frame)
+    if machine.device_count:
+        return DeviceValue("cuda", None, site)
+    return Const(None, site)
+
+
+@models("torch.accelerator.current_device_index", "torch.accelerator.current_device_idx")
+def accelerator_index(machine: Machine, call: Call) -> Value:
+    """`torch.accelerator.current_device_index()`."""
+    return current_device(machine, call)
+
+
+# -- autograd.Function
+
+
+def apply_function(machine: Machine, call: Call) -> Value:
+    """`MyFunction.apply(x)`: runs the user's forward with a context object."""
+    cls = call.positional[0] if call.positional else None
+    if not isinstance(cls, Class):
+        return UNKNOWN
+    found = find(cls, "forward")
+    if found is None or not isinstance(found[0], Function):
+        return UNKNOWN
+    context = Instance(External("torch.autograd.function.FunctionCtx"))
+    arguments = list(call.positional[1:])
+    if len(found[0].node.parameters.positional) == len(arguments) + 1 or not find(cls, "setup_context"):
+        arguments = [context, *arguments]
+    return call_value(machine, found[0], call.with_arguments(arguments, call.keywords))
+
+
+models("torch.autograd.Function.apply")(apply_function)
+
+
+@models("torch.utils.checkpoint.checkpoint", "torch.func.vmap", "torch.vmap")
+def checkpoint(machine: Machine, call: Call) -> Value:
+    """`checkpoint(function, *args)` calls it."""
+    if not call.positional:
+        return UNKNOWN
+    keywords = {k: v for k, v in call.keywords.items() if k not in ("use_reentrant", "preserve_rng_state")}
+    return call_value(machine, call.positional[0], call.with_arguments(call.positional[1:], keywords))

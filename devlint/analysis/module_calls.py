@@ -1,0 +1,135 @@
+"""Calling a module: its forward and hooks, or the row of a class of `torch.nn`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from devlint.analysis.access import call_value
+from devlint.analysis.calls import invoke
+from devlint.analysis.classes import find, modelled
+from devlint.analysis.dispatch import Call
+from devlint.analysis.meeting import Part, meet, tensors_in
+from devlint.analysis.models import parallel
+from devlint.analysis.modules import (
+    CONTAINERS,
+    builtin_path,
+    class_name,
+    registered,
+)
+from devlint.analysis.results import build, row_result
+from devlint.analysis.rows import argument_node, demand_cpu
+from devlint.analysis.values import (
+    POISON,
+    UNKNOWN,
+    Function,
+    Instance,
+    Mapping,
+    Sequence,
+    Tensor,
+    Value,
+)
+from devlint.semantics import table
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+    from devlint.semantics.table import Row
+
+
+def call_module(machine: Machine, value: Instance, call: Call) -> Value:
+    """`module(...)`: the user's forward with the state that the module has now, or the row of a built-in class."""
+    for hook in value.state.get("forward_pre_hooks") or ():
+        changed = _run_hook(machine, hook, [value, Sequence("tuple", list(call.positional))], call)
+        if isinstance(changed, Sequence) and not changed.open:
+            call = call.with_arguments(list(changed.items), call.keywords)
+        elif isinstance(changed, Tensor):
+            call = call.with_arguments([changed], call.keywords)
+    result = _run_forward(machine, value, call)
+    for hook in value.state.get("forward_hooks") or ():
+        changed = _run_hook(machine, hook, [value, Sequence("tuple", list(call.positional)), result], call)
+        if isinstance(changed, (Tensor, Sequence, Mapping)):
+            result = changed
+    return result
+
+
+def _run_forward(machine: Machine, value: Instance, call: Call) -> Value:
+    if value.state.get("inner") is not None:
+        return parallel.call_wrapped(machine, value, call)
+    found = find(value.cls, "forward")
+    if found is not None and isinstance(found[0], Function):
+        return invoke(machine, found[0], call, value, is_forward=True)
+    answer = modelled(machine, value, "forward", call)
+    return call_builtin(machine, value, call) if answer is None else answer
+
+
+def _run_hook(machine: Machine, hook: Value, arguments: list[Value], call: Call) -> Value:
+    return call_value(machine, hook, call.with_arguments(arguments))
+
+
+def call_builtin(machine: Machine, value: Instance, call: Call) -> Value:
+    """Call a module of `torch.nn`: parameters against inputs, as its `.forward` row says."""
+    module = value.module
+    assert module is not None
+    path = builtin_path(value)
+    if path is None:
+        return UNKNOWN
+    if path == "torch.nn.Sequential" and module.children is not None:
+        result: Value = call.positional[0] if call.positional else UNKNOWN
+        arguments = call
+        parts = module.children or [v for n, v in value.fields.items() if module.kinds.get(n) == "module"]
+        for child in parts:
+            arguments = Call([result], {}, call.node, call.frame)
+            result = call_value(machine, child, arguments)
+        return result
+    row = table.lookup(f"{path}.forward")
+    if row is None or path in CONTAINERS:
+        return UNKNOWN
+    return _apply_forward(machine, value, row, call)
+
+
+def _apply_forward(machine: Machine, value: Instance, row: Row, call: Call) -> Value:
+    bound: dict[str, Any] = table.bind(row, call.positional, call.keywords)
+    parts: list[Part] = []
+    state: list[Part] = []
+    name = class_name(value)
+    for parameter, demand in row.demands:
+        given = bound.get(parameter)
+        if given is None:
+            held = value.fields.get(parameter)
+            if isinstance(held, Tensor):
+                state.append(Part(held, demand, None, f"{name}.{parameter}", parameter))
+            continue
+        if isinstance(given, list):
+            given = Sequence("tuple", given)
+        where = argument_node(call, row, parameter)
+        if demand == "cpu":
+            demand_cpu(machine, row, parameter, given, where, call)
+        elif demand not in ("any", "generator"):
+            parts.append(Part(given, demand, where, parameter=parameter))
+    if not state and row.effect != "transparent":
+        held_tensors = [t for t, _, _ in registered(value)]
+        if held_tensors and row.demands:
+            state.append(Part(held_tensors[0], "strict", None, f"{name}.weight", "weight"))
+    main, clashed = meet(machine, [*parts, *state], name, call.node, call.frame, row.name)
+    if clashed:
+        return _poisoned(row)
+    for parameter in row.concerned:
+        given = bound.get(parameter)
+        if given is not None and not any(part.value is given for part in parts):
+            parts.append(Part(Sequence("tuple", given) if isinstance(given, list) else given, "any"))
+    first = next((t for part in parts for t in tensors_in(part.value)), None)
+    if first is not None and first.device == POISON:
+        return _poisoned(row)
+    if row.effect == "transparent":
+        return call.positional[0] if call.positional else UNKNOWN
+    if main is None:
+        main = first
+    if main is not None and first is not None and first.device is None:
+        main = first if main is first else main
+    merged = {**bound}
+    for field, held_value in value.fields.items():
+        merged.setdefault(field, held_value)
+    return row_result(machine, row, main, merged, call)
+
+
+def _poisoned(row: Row) -> Value:
+    return build(row.result, Tensor(POISON), None) if row.result not in ("same", "unknown") else Tensor(POISON)

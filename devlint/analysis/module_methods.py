@@ -1,0 +1,319 @@
+"""Methods of `nn.Module` and of its containers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from devlint.analysis.access import attribute, call_value, iterate
+from devlint.analysis.classes import external_bases, find, modelled
+from devlint.analysis.dispatch import Call, on
+from devlint.analysis.meeting import tensors_in
+from devlint.analysis.module_calls import call_builtin, call_module
+from devlint.analysis.module_moves import move
+from devlint.analysis.modules import (
+    MODULE_METHODS,
+    builtin_path,
+    initialise_builtin,
+    module_attribute,
+    register_attribute,
+    registered,
+    submodules,
+)
+from devlint.analysis.results import derived
+from devlint.analysis.values import (
+    NONE,
+    UNKNOWN,
+    Const,
+    External,
+    Instance,
+    Mapping,
+    Scalar,
+    Sequence,
+    Tensor,
+    Value,
+    const,
+    constant,
+)
+from devlint.semantics import table
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+
+def module_method(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    """`module.name(...)` where the user's classes have no such method."""
+    answer = modelled(machine, value, name, call)
+    if answer is not None:
+        return answer
+    if name in ("to", "cuda", "cpu", "to_empty"):
+        return move(machine, value, name, call)
+    if name == "forward" and isinstance(value.cls, External):
+        return call_module(machine, value, call)
+    known = base_method(machine, value, name, call)
+    if known is not UNKNOWN or name in MODULE_METHODS:
+        return known
+    getter = find(value.cls, "__getattr__")
+    if getter is not None:
+        return call_value(machine, module_attribute(machine, value, name, call.node, call.frame), call)
+    return UNKNOWN
+
+
+def base_method(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    """A method of `nn.Module` itself (also through `super()`)."""
+    module = value.module
+    assert module is not None
+    method = _BASE.get(name)
+    if method is not None:
+        return method(machine, value, name, call)
+    if name in ("to", "cuda", "cpu"):
+        return move(machine, value, name, call)
+    if name == "__init__":
+        path = builtin_path(value)
+        if path is not None:
+            initialise_builtin(machine, value, path, table.lookup(path), call)
+        return NONE
+    if name == "__setattr__" and len(call.positional) == 2:
+        if isinstance(call.positional[0], Const):
+            field = str(call.positional[0].value)
+            register_attribute(machine, value, field, call.positional[1], call.node, call.frame)
+            machine.store.put(value.fields, field, call.positional[1])
+        else:
+            machine.store.set(module, "unsure", True)
+        return NONE
+    if name == "__getattr__" and call.positional and isinstance(call.positional[0], Const):
+        return value.fields.get(str(call.positional[0].value), UNKNOWN)
+    if name == "forward":
+        return call_builtin(machine, value, call)
+    if name == "_apply":
+        return value
+    from devlint.analysis.instances import model_method
+
+    return model_method(machine, value, name, call, external_bases(value.cls))
+
+
+BaseMethod: TypeAlias = "Callable[[Machine, Instance, str, Call], Value]"
+_BASE: dict[str, BaseMethod] = {}
+_SEQUENTIAL: Final = "torch.nn.Sequential"
+_DICTIONARIES: Final = ("torch.nn.ModuleDict", "torch.nn.ParameterDict")
+
+
+@on(_BASE, "parameters", "buffers")
+def _parameters(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    wanted = [
+        tensor
+        for tensor, owner, place in registered(value)
+        if tensor.is_parameter == (name == "parameters") or not isinstance(place, str)
+    ]
+    assert value.module is not None
+    return Sequence("generator", list(wanted), value.module.unsure or not wanted)
+
+
+@on(_BASE, "named_parameters", "named_buffers")
+def _named_parameters(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    pairs: list[Value] = [
+        Sequence("tuple", [Scalar(kind="string"), tensor])
+        for tensor, _, _ in registered(value)
+        if tensor.is_parameter == (name == "named_parameters")
+    ]
+    return Sequence("generator", pairs, True)
+
+
+@on(_BASE, "children", "modules")
+def _children(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    assert value.module is not None
+    if name == "modules":
+        return Sequence("generator", list(submodules(value).values()), value.module.unsure)
+    found: list[Value] = [child for child in value.module.children or () if isinstance(child, Instance)]
+    found += [
+        field
+        for field_name, field in value.fields.items()
+        if isinstance(field, Instance) and value.module.kinds.get(field_name) == "module"
+    ]
+    return Sequence("generator", found, value.module.unsure)
+
+
+@on(_BASE, "named_children", "named_modules")
+def _named_children(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    assert value.module is not None
+    named = _named(value, "") if name == "named_modules" else _own_children(value)
+    pairs: list[Value] = [Sequence("tuple", [const(path), part]) for path, part in named]
+    return Sequence("generator", pairs, value.module.unsure)
+
+
+def _own_children(value: Instance) -> Iterator[tuple[str, Instance]]:
+    """The submodules that a module registers itself, by the names that torch gives them."""
+    assert value.module is not None
+    for index, child in enumerate(value.module.children or ()):
+        if isinstance(child, Instance):
+            yield str(index), child
+    for name, field in list(value.fields.items()):
+        if isinstance(field, Instance) and value.module.kinds.get(name) == "module":
+            yield name, field
+
+
+def _named(value: Instance, prefix: str, seen: set[int] | None = None) -> Iterator[tuple[str, Instance]]:
+    """The module and all below it, by dotted names."""
+    seen = set() if seen is None else seen
+    if value.module is None or id(value) in seen:
+        return
+    seen.add(id(value))
+    yield prefix, value
+    for name, child in _own_children(value):
+        yield from _named(child, f"{prefix}.{name}" if prefix else name, seen)
+
+
+@on(_BASE, "state_dict")
+def _state_dict(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    items: dict[Any, Value] = {}
+    for tensor, owner, place in registered(value):
+        if owner is value and isinstance(place, str):
+            items[place] = derived(tensor)
+            items[place].requires_grad = False  # type: ignore[attr-defined]
+    rest: Value | None = None
+    devices = {tensor.device for tensor, _, _ in registered(value)}
+    if len(devices) == 1:
+        rest = Tensor(devices.pop())
+    return Mapping(items, rest, True, "state_dict")
+
+
+@on(_BASE, "zero_grad", "extra_repr")
+def _nothing(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    return NONE
+
+
+@on(_BASE, "load_state_dict")
+def _load_state_dict(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    """Values are copied to where the module is; with `assign=True` the loaded tensors take its parameters' place."""
+    if constant(call.argument(2, "assign")) is True:
+        state = call.argument(0, "state_dict")
+        loaded = tensors_in(state) if isinstance(state, Mapping) else []
+        if isinstance(state, Mapping) and isinstance(state.rest, Tensor):
+            loaded.append(state.rest)
+        devices = {tensor.device for tensor in loaded}
+        device = devices.pop() if len(devices) == 1 else None
+        mark = machine.origin("loaded", call.node, call.frame, device)
+        for tensor, _, _ in list(registered(value)):
+            machine.store.set(tensor, "device", device)
+            machine.store.set(tensor, "origin", mark)
+    return UNKNOWN
+
+
+@on(_BASE, "register_buffer", "register_parameter", "add_module", "register_module")
+def _register_named(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    module = value.module
+    assert module is not None
+    key = call.argument(0, "name")
+    new = call.argument(1, {"register_buffer": "tensor", "register_parameter": "param"}.get(name, "module"))
+    if not isinstance(key, Const) or call.open:
+        machine.store.set(module, "unsure", True)
+        if isinstance(new, (Instance, Tensor)) and name != "register_buffer":
+            machine.store.set(module, "children", [*(module.children or []), new])
+        elif isinstance(new, Tensor):
+            machine.store.set(module, "children", [*(module.children or []), new])
+        return NONE
+    kind = {"register_buffer": "buffer", "register_parameter": "parameter"}.get(name, "module")
+    field = str(key.value)
+    machine.store.put(module.kinds, field, kind)
+    if isinstance(new, Tensor) and kind == "buffer" and new.is_parameter:
+        new = Tensor(new.device, new.rank, new.origin)
+    machine.store.epoch += 1
+    machine.store.put(value.fields, field, UNKNOWN if new is None else new)
+    if kind == "module" and isinstance(new, Instance) and module.children and builtin_path(value) == _SEQUENTIAL:
+        machine.store.put(module.kinds, field, "")
+        machine.store.set(module, "children", [*module.children, new])
+    return NONE
+
+
+@on(_BASE, "append", "extend", "insert")
+def _append(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    module = value.module
+    assert module is not None
+    if builtin_path(value) not in ("torch.nn.ModuleList", "torch.nn.Sequential", "torch.nn.ParameterList"):
+        return UNKNOWN
+    added: list[Value] = call.positional[-1:]
+    if name == "extend" and call.positional:
+        found = iterate(machine, call.positional[0], call.node, call.frame)
+        added = [] if found is None else found.items
+        if found is None:
+            machine.store.set(module, "unsure", True)
+    machine.store.epoch += 1
+    machine.store.set(module, "children", [*(module.children or []), *added][:64])
+    return value
+
+
+@on(
+    _BASE,
+    "eval",
+    "train",
+    "half",
+    "float",
+    "double",
+    "bfloat16",
+    "requires_grad_",
+    "apply",
+    "share_memory",
+    "type",
+    "compile",
+)
+def _itself(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    if name in ("eval", "train"):
+        mode = call.argument(0, "mode")
+        flag: Value = const(False) if name == "eval" else const(True) if mode is None else mode
+        for part in submodules(value).values():
+            machine.store.put(part.state, "training", flag)
+    return value
+
+
+@on(_BASE, "keys", "values", "items")
+def _dictionary(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    if builtin_path(value) not in _DICTIONARIES:
+        return UNKNOWN
+    assert value.module is not None
+    pairs = [(const(n), v) for n, v in value.fields.items() if value.module.kinds.get(n)]
+    if name == "keys":
+        return Sequence("list", [key for key, _ in pairs], value.module.unsure)
+    if name == "values":
+        return Sequence("list", [part for _, part in pairs], value.module.unsure)
+    return Sequence("list", [Sequence("tuple", [key, part]) for key, part in pairs], value.module.unsure)
+
+
+@on(_BASE, "update")
+def _update(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    """`ModuleDict.update`: as many assignments of items."""
+    assert value.module is not None
+    given = call.argument(0, "modules")
+    if builtin_path(value) not in _DICTIONARIES or not isinstance(given, Mapping):
+        return UNKNOWN
+    for key, part in given.items.items():
+        register_attribute(machine, value, str(key), part, call.node, call.frame)
+        machine.store.epoch += 1
+        machine.store.put(value.fields, str(key), part)
+    if given.open:
+        machine.store.set(value.module, "unsure", True)
+    return NONE
+
+
+@on(_BASE, "to_empty")
+def _to_empty(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    return move(machine, value, "to", call)
+
+
+@on(_BASE, "get_submodule", "get_parameter", "get_buffer")
+def _get_part(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    target = call.argument(0, "target")
+    part: Value = value
+    if isinstance(target, Const) and isinstance(target.value, str):
+        for piece in target.value.split("."):
+            inside = dict(_own_children(part)) if isinstance(part, Instance) and part.module is not None else {}
+            part = inside.get(piece) or attribute(machine, part, piece, call.node, call.frame)
+        return part
+    return UNKNOWN
+
+
+@on(_BASE, "register_forward_hook", "register_forward_pre_hook")
+def _register_hook(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    key = "forward_hooks" if name == "register_forward_hook" else "forward_pre_hooks"
+    if call.positional:
+        machine.store.put(value.state, key, (*(value.state.get(key) or ()), call.positional[0]))
+    return UNKNOWN

@@ -1,0 +1,360 @@
+"""`nn.Module`: what is registered, building the classes of `torch.nn`, attributes and items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from devlint.analysis.access import call_value, iterate
+from devlint.analysis.classes import external_bases, find, is_module_class, is_open_class
+from devlint.analysis.devices import resolve
+from devlint.analysis.dispatch import Call, Iteration
+from devlint.analysis.events import ModuleHasNoDevice
+from devlint.analysis.results import device_of
+from devlint.analysis.values import (
+    POISON,
+    SLICE,
+    UNKNOWN,
+    Bound,
+    Class,
+    Const,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Method,
+    ModuleState,
+    Scalar,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    const,
+)
+from devlint.semantics import errors, libraries, table
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+    from devlint.semantics.table import Row
+    from devlint.syntax import ir
+
+
+CONTAINERS = frozenset(
+    f"torch.nn.{name}"
+    for name in ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Module")
+)
+
+
+def builtin_path(instance: Instance) -> str | None:
+    """The dotted name of the built-in module class that an instance is of, or derives from."""
+    for path in external_bases(instance.cls):
+        canonical = libraries.canonical(path)
+        if canonical.startswith("torch.nn."):
+            return canonical
+    return None
+
+
+def registered(instance: Instance, seen: set[int] | None = None) -> Iterator[tuple[Tensor, Instance, str | int]]:
+    """The parameters and buffers of a module and its submodules: tensor, owner, and field name or index."""
+    seen = set() if seen is None else seen
+    module = instance.module
+    if module is None or id(instance) in seen:
+        return
+    seen.add(id(instance))
+    for index, child in enumerate(module.children or ()):
+        if isinstance(child, Tensor):
+            yield child, instance, index
+        elif isinstance(child, Instance):
+            yield from registered(child, seen)
+    for name, value in list(instance.fields.items()):
+        if isinstance(value, Tensor):
+            if module.kinds.get(name) in ("parameter", "buffer"):
+                yield value, instance, name
+        elif isinstance(value, Instance) and value.module is not None and module.kinds.get(name) == "module":
+            yield from registered(value, seen)
+
+
+def submodules(instance: Instance, found: dict[int, Instance] | None = None) -> dict[int, Instance]:
+    """The module and all registered submodules, by identity."""
+    found = {} if found is None else found
+    module = instance.module
+    if module is None or id(instance) in found:
+        return found
+    found[id(instance)] = instance
+    for child in module.children or ():
+        if isinstance(child, Instance):
+            submodules(child, found)
+    for name, value in instance.fields.items():
+        if isinstance(value, Instance) and module.kinds.get(name) == "module":
+            submodules(value, found)
+    return found
+
+
+def device_of_module(instance: Instance) -> str | None:
+    """The one device of all registered tensors; None where there is none, several, or one is not known."""
+    devices = {tensor.device for tensor, _, _ in registered(instance)}
+    return devices.pop() if len(devices) == 1 else None
+
+
+def class_name(value: Instance) -> str:
+    """The name of an instance's class."""
+    return value.cls.name if isinstance(value.cls, Class) else value.cls.path.rpartition(".")[2]
+
+
+MODULE_METHODS = frozenset(
+    "to cuda cpu parameters buffers named_parameters named_buffers children modules named_children named_modules "
+    "state_dict load_state_dict register_buffer register_parameter add_module register_module eval train half float "
+    "double bfloat16 requires_grad_ apply share_memory zero_grad forward __call__ append extend insert keys values "
+    "items get pop update type to_empty compile get_submodule get_parameter _apply register_forward_hook".split()
+)
+
+# -- building
+
+
+def construct_builtin(machine: Machine, path: str, row: Row, call: Call) -> Value:
+    """Build an instance of a class of `torch.nn`."""
+    instance = Instance(External(path), machine.site(call.node, call.frame))
+    instance.module = ModuleState()
+    initialise_builtin(machine, instance, path, row, call)
+    return instance
+
+
+def initialise_builtin(machine: Machine, instance: Instance, path: str, row: Row | None, call: Call) -> None:
+    """What `__init__` of a class of `torch.nn` does to an instance."""
+    module = instance.module
+    assert module is not None
+    module.row = row
+    if path in CONTAINERS:
+        _fill_container(machine, instance, path, call)
+        return
+    if row is None:
+        return
+    bound: dict[str, Any] = table.bind(row, call.positional, call.keywords)
+    in_forward = _inside_forward(machine)
+    device: str | None = None
+    for state in row.states:
+        given = bound.get(state.name)
+        if isinstance(given, Tensor):
+            held = Tensor(
+                given.device,
+                given.rank,
+                machine.origin("loss-weight", call.node, call.frame, given.device, state.name, given.origin),
+            )
+            held.assumed = given.assumed
+            machine.store.put(module.kinds, state.name, "buffer" if state.is_buffer else "parameter")
+            machine.store.put(instance.fields, state.name, held)
+            continue
+        if not _exists(state, bound):
+            continue
+        if device is None:
+            target = bound.get("device")
+            device = resolve(machine, target if isinstance(target, Value) else None, call.node, call.frame, path)
+        kind = "layer-in-forward" if in_forward else "parameter"
+        tensor = Tensor(device, _state_rank(state.name), machine.origin(kind, call.node, call.frame, device, path))  # type: ignore[arg-type]
+        tensor.is_parameter = not state.is_buffer
+        tensor.requires_grad = not state.is_buffer
+        machine.store.put(module.kinds, state.name, "buffer" if state.is_buffer else "parameter")
+        machine.store.put(instance.fields, state.name, tensor)
+    for name, value in bound.items():  # modules given as arguments (TransformerEncoder(layer)) are registered copies
+        if isinstance(value, Instance) and value.module is not None and name != "self":
+            machine.store.put(module.kinds, name, "module")
+            machine.store.put(instance.fields, name, value)
+
+
+def _exists(state: Any, bound: dict[str, Any]) -> bool:
+    if not state.condition:
+        return True
+    value = bound.get(state.condition)
+    if value is None:
+        return bool(state.default)
+    return value.value not in (False, None, 0) if isinstance(value, Const) else bool(state.default)
+
+
+def _state_rank(name: str) -> int | None:
+    return 0 if name == "num_batches_tracked" else 64
+
+
+def _inside_forward(machine: Machine) -> bool:
+    """Whether a layer is built while a module's own forward runs (in that very activation)."""
+    for activation in reversed(machine.activations):
+        function, owner = activation.frame.function, activation.frame.owner
+        if function is None or function.name == "__init__":
+            return False
+        if function.name == "forward" and owner is not None and is_module_class(owner):
+            return True
+    return False
+
+
+def _fill_container(machine: Machine, instance: Instance, path: str, call: Call) -> None:
+    module = instance.module
+    assert module is not None
+    arguments = call.positional
+    first = arguments[0] if arguments else None
+    if first is None and call.keywords:
+        first = call.keywords.get("modules") or call.keywords.get("values") or call.keywords.get("parameters")
+        arguments = [first] if first is not None else []
+    if path in ("torch.nn.ModuleDict", "torch.nn.ParameterDict") or isinstance(first, Mapping):
+        if isinstance(first, Mapping):
+            for key, value in first.items.items():
+                _register(machine, instance, str(key), value, call)
+            if first.open:
+                machine.store.set(module, "unsure", True)
+            if path == "torch.nn.Sequential":
+                machine.store.set(module, "children", None if first.open else list(first.items.values()))
+        return
+    items: list[Value] | None = list(arguments)
+    if path in ("torch.nn.ModuleList", "torch.nn.ParameterList") or (
+        len(arguments) == 1 and isinstance(first, Sequence)
+    ):
+        items = []
+        for argument in arguments:
+            found = iterate(machine, argument, call.node, call.frame)
+            if found is None or (found.open and not found.items):
+                items = None
+                break
+            items.extend(found.items)
+    if call.open:
+        items = None
+    if items is None:
+        machine.store.set(module, "unsure", True)
+    if items is not None and path == "torch.nn.ParameterList":
+        items = [_as_parameter(machine, item, call) for item in items]
+    machine.store.set(module, "children", items)
+
+
+def _as_parameter(machine: Machine, value: Value, call: Call) -> Value:
+    if isinstance(value, Tensor) and not value.is_parameter:
+        made = Tensor(value.device, value.rank, value.origin, is_parameter=True)
+        made.requires_grad = True
+        return made
+    return value
+
+
+def _register(machine: Machine, instance: Instance, name: str, value: Value, call: Call) -> None:
+    assert instance.module is not None
+    if isinstance(value, Instance) and value.module is not None:
+        machine.store.put(instance.module.kinds, name, "module")
+    elif isinstance(value, Tensor):
+        machine.store.put(instance.module.kinds, name, "parameter")
+    machine.store.put(instance.fields, name, value)
+
+
+# -- attributes and items
+
+
+def register_attribute(
+    machine: Machine, instance: Instance, name: str, value: Value, node: ir.Node, frame: Frame
+) -> None:
+    """What `module.name = value` registers; the place of a plain assignment is kept."""
+    module = instance.module
+    assert module is not None
+    known = module.kinds.get(name)
+    if isinstance(value, Tensor) and value.is_parameter:
+        registered_as = "parameter"
+    elif isinstance(value, Instance) and value.module is not None:
+        registered_as = "module"
+    elif known == "buffer" and isinstance(value, (Tensor, Unknown)):
+        registered_as = "buffer"
+    else:
+        registered_as = ""
+    if known != (registered_as or None):
+        machine.store.put(module.kinds, name, registered_as)
+    if not registered_as and isinstance(value, (Tensor, Sequence, Mapping, Instance)):
+        machine.store.put(module.places, name, machine.site(node, frame))
+
+
+def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node, frame: Frame) -> Value:
+    """An attribute of a module that is neither a field nor of a user class."""
+    module = value.module
+    assert module is not None
+    if name == "training":
+        known = value.state.get("training")
+        return known if isinstance(known, Value) else Unknown("training", False)
+    if name in ("_parameters", "_buffers", "_modules"):
+        return Mapping({}, None, True)
+    if name in MODULE_METHODS or table.lookup(f"torch.nn.Module.{name}") is not None:
+        return Method(value, name)
+    getter = find(value.cls, "__getattr__")
+    if getter is not None and isinstance(getter[0], Function):
+        return call_value(machine, Bound(getter[0], value), Call([const(name)], {}, node, frame))
+    if name == "module" and value.state.get("inner") is not None:
+        inner: Value = value.state["inner"]
+        return inner
+    if name in (
+        "in_features",
+        "out_features",
+        "in_channels",
+        "out_channels",
+        "num_embeddings",
+        "embedding_dim",
+        "hidden_size",
+    ):
+        return Scalar(0, "number")
+    if name == "device":
+        parallel = isinstance(value.cls, External) and value.cls.path == "torch.nn.DataParallel"
+        for path in () if parallel else external_bases(value.cls):
+            if libraries.has_device(path):
+                device = device_of_module(value)
+                if device not in (None, POISON):
+                    assert device is not None
+                    return device_of(Tensor(device))
+                return UNKNOWN
+        if parallel or not (module.unsure or is_open_class(value.cls) or value.state.get("inner")):
+            site = machine.site(node, frame)
+            machine.crash(
+                ModuleHasNoDevice,
+                site,
+                error=errors.message("no-attribute", type=class_name(value), name=name),
+                text="",
+                class_name=class_name(value),
+            )
+    return UNKNOWN
+
+
+def module_item(machine: Machine, value: Instance, index: Value, node: ir.Node, frame: Frame) -> Value:
+    """`sequential[0]`, `module_dict["name"]`."""
+    module = value.module
+    assert module is not None
+    if isinstance(index, Const):
+        if isinstance(index.value, str):
+            return value.fields.get(index.value, UNKNOWN)
+        if isinstance(index.value, int) and module.children is not None:
+            try:
+                return module.children[index.value]
+            except IndexError:
+                return UNKNOWN
+    if module.children and not isinstance(index, Const):
+        if index is SLICE:
+            part = Instance(External(builtin_path(value) or "torch.nn.Sequential"), value.site)
+            part.module = ModuleState()
+            part.module.children = list(module.children)
+            part.module.row = module.row
+            return part
+        return module.children[0] if len(module.children) == 1 else _any_child(machine, module.children)
+    return UNKNOWN
+
+
+def _any_child(machine: Machine, children: list[Value]) -> Value:
+    """One of several children: the first stands for all when they are alike."""
+    devices = set()
+    for child in children:
+        if isinstance(child, Instance):
+            devices.add(device_of_module(child))
+        elif isinstance(child, Tensor):
+            devices.add(child.device)
+        else:
+            return UNKNOWN
+    return children[0] if len(devices) == 1 else UNKNOWN
+
+
+def iterate_module(machine: Machine, value: Instance) -> Iteration | None:
+    """Iterating a Sequential, ModuleList, ModuleDict or ParameterList."""
+    module = value.module
+    assert module is not None
+    if module.children is None:
+        return None
+    if module.children:
+        return Iteration(list(module.children), False)
+    names = [const(name) for name, kind in module.kinds.items() if kind]
+    return Iteration(list(names), module.unsure)

@@ -1,0 +1,210 @@
+"""Moves that move nothing, and what they leave for a later crash to find: marks on the values that stayed behind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devlint.analysis.devices import source_text
+from devlint.analysis.events import DroppedMove, MovedParameter, Transfer
+from devlint.analysis.modules import device_of_module, registered
+from devlint.analysis.names import assigned_in
+from devlint.analysis.origins import Origin
+from devlint.analysis.values import POISON, Instance, Mapping, Sequence, Tensor, Value
+from devlint.syntax import ir
+from devlint.syntax.walk import dotted
+
+if TYPE_CHECKING:
+    from devlint.analysis.dispatch import Call
+    from devlint.analysis.events import Site
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+
+
+def note_dropped(machine: Machine, node: ir.ExprStatement, result: Value, frame: Frame, since: int) -> None:
+    """A statement, begun at the moment `since`, whose value is a moved copy: the tensor stays where it is."""
+    for made in _made(result):
+        origin = made.origin
+        if origin is None or origin.kind not in ("moved", "async-copy") or origin.product is not made:
+            continue
+        if origin.tick <= since:
+            continue
+        source = origin.source
+        if source is None:
+            continue
+        site = machine.site(node, frame)
+        if source.device in (made.device, POISON) or (source.device is None and made.device == "cpu"):
+            continue
+        if source.device is not None:
+            mark = Origin("dropped", site, frame, machine.tick(), source.device, made.device or "", source.origin)
+            machine.store.set(source, "origin", mark)
+        if isinstance(node.value, ir.Call) and not isinstance(result, (Sequence, Mapping)):
+            receiver = node.value.function.value if isinstance(node.value.function, ir.Attribute) else None
+            if isinstance(receiver, (ir.Name, ir.Attribute, ir.Subscript)):
+                machine.emit(
+                    DroppedMove,
+                    site,
+                    text=source_text(machine, machine.site(receiver, frame)),
+                    source=source.device or "",
+                    target=made.device or "",
+                )
+
+
+def _made(result: Value, depth: int = 2) -> list[Tensor]:
+    if isinstance(result, Tensor):
+        return [result]
+    if depth and isinstance(result, Sequence):
+        return [t for part in result.items[:16] for t in _made(part, depth - 1)]
+    if depth and isinstance(result, Mapping):
+        return [t for part in list(result.items.values())[:16] for t in _made(part, depth - 1)]
+    return []
+
+
+def note_transfer(machine: Machine, value: Tensor, device: str | None, call: Call) -> None:
+    """A tensor is copied to another device."""
+    if Transfer in machine.wanted and device is not None and value.device is not None and not machine.protocol:
+        site = machine.site(call.node, call.frame)
+        origin = value.origin
+        receiver = (
+            call.node.function.value
+            if isinstance(call.node, ir.Call) and isinstance(call.node.function, ir.Attribute)
+            else None
+        )
+        fresh = (
+            isinstance(receiver, ir.Call)
+            and origin is not None
+            and origin.kind == "factory"
+            and origin.site.key
+            == (
+                call.frame.namespace.path,
+                receiver.at.lineno,
+                receiver.at.col_offset,
+            )
+        )
+        back = (
+            origin is not None
+            and origin.kind == "moved"
+            and value.device == "cpu"
+            and origin.source is not None
+            and origin.source.device == device
+        )
+        if fresh and isinstance(receiver, ir.Call) and any(name == "generator" for name, _ in receiver.keywords):
+            fresh = False
+        loop = call.frame.loops[-1] if call.frame.loops else None
+        invariant = False
+        if loop is not None and origin is not None and isinstance(receiver, (ir.Name, ir.Attribute)):
+            at = origin.site.at
+            inside = origin.site.path == call.frame.namespace.path and loop.at.lineno <= at.lineno <= loop.at.end_lineno
+            invariant = (
+                not inside and origin.kind in ("factory", "placed", "moved", "host") and not _changes(loop, receiver)
+            )
+        machine.emit(
+            Transfer,
+            site,
+            text=source_text(machine, site),
+            source=value.device,
+            target=device,
+            fresh=fresh,
+            created=origin.site if fresh and origin is not None else None,
+            invariant=invariant,
+            round_trip=back,
+            loop=machine.site(loop, call.frame) if loop is not None else None,
+        )
+
+
+def _changes(loop: ir.Node, receiver: ir.Expr) -> bool:
+    """Whether something in the loop assigns to the name or attribute (also through an item, or in place)."""
+    name = dotted(receiver)
+    return not name or name in assigned_in(loop)
+
+
+def note_rebuilt(machine: Machine, old: Instance, new: Instance, node: ir.Node, frame: Frame) -> None:
+    """A name that held a moved module is bound to a fresh one: its parameters remember that."""
+    if old.module is None or new.module is None:
+        return
+    before, after = device_of_module(old), device_of_module(new)
+    if before in (None, "cpu", POISON) or after != "cpu":
+        return
+    for tensor, _, _ in registered(new):
+        if tensor.origin is not None and tensor.origin.kind == "layer-in-forward":
+            continue
+        mark = Origin("rebuilt", machine.site(node, frame), frame, machine.tick(), "cpu", "", tensor.origin)
+        machine.store.set(tensor, "origin", mark)
+
+
+def note_rebound(machine: Machine, node: ir.For, item: Value, iterable: Value, frame: Frame) -> None:
+    """`for t in batch: t = t.to(device)`: the loop variable is a moved copy now, the container holds the old."""
+    target = node.target
+    names = (
+        [target]
+        if isinstance(target, ir.Name)
+        else [part for part in getattr(target, "items", ()) if isinstance(part, ir.Name)]
+    )
+    items = [item] if isinstance(target, ir.Name) else item.items if isinstance(item, Sequence) else []
+    for name, value in zip(names, items, strict=False):
+        now = frame.names.get(name.id)
+        if not isinstance(value, Tensor) or not isinstance(now, Tensor) or now is value:
+            continue
+        if value.device in (None, POISON) or now.device in (None, POISON, value.device):
+            continue
+        if now.origin is None or now.origin.previous is not value.origin or now.origin.kind != "moved":
+            continue
+        if _used_in_loop(node, name.id, now):
+            continue
+        statement = _rebinding(node.body, name.id, now.origin.site) or node
+        mark = Origin(
+            "rebound", machine.site(statement, frame), frame, machine.tick(), value.device, name.id, value.origin
+        )
+        machine.store.set(value, "origin", mark)
+
+
+def _rebinding(statements: list[ir.Stmt], name: str, move: Site) -> ir.Stmt | None:
+    """The assignment in a loop's body that binds the name to what the move gives."""
+    for statement in statements:
+        inner: list[ir.Stmt] = []
+        if isinstance(statement, (ir.If, ir.For, ir.While)):
+            inner = [*statement.body, *statement.orelse]
+        elif isinstance(statement, (ir.With, ir.Try)):
+            inner = statement.body
+        elif isinstance(statement, ir.Assign):
+            binds = any(isinstance(target, ir.Name) and target.id == name for target in statement.targets)
+            if binds and statement.at.lineno <= move.row <= statement.at.end_lineno:
+                return statement
+        found = _rebinding(inner, name, move) if inner else None
+        if found is not None:
+            return found
+    return None
+
+
+def _used_in_loop(node: ir.For, name: str, now: Tensor) -> bool:
+    return False
+
+
+def note_parameter_moved(machine: Machine, source: Tensor, result: Value, call: Call) -> None:
+    """`nn.Parameter(...).to(d)`, a leaf with requires_grad moved at its creation: a non-leaf copy."""
+    if not isinstance(result, Tensor) or result is source or result.device == POISON:
+        return
+    site = machine.site(call.node, call.frame)
+    machine.emit(
+        MovedParameter,
+        site,
+        error=None,
+        text=source_text(machine, site),
+        is_parameter=source.is_parameter,
+        device=result.device or "",
+    )
+
+
+def note_stored(machine: Machine, value: Value, node: ir.Node, frame: Frame) -> None:
+    """A tensor is put into an attribute or container under a condition: a cache, if a later pass finds it there."""
+    if not isinstance(value, Tensor) or value.origin is None or value.is_parameter or frame.function is None:
+        return
+    holder: Frame | None = frame if frame.branches else None
+    if holder is None and machine.activations and frame.function.name != "__init__":
+        caller = machine.activations[-1].call.frame
+        holder = caller if caller.branches and caller.function is not None else None
+    if holder is not None:
+        machine.store.set(value, "origin", value.origin.kept(machine.site(node, frame), holder))
+
+
+def note_module_moved(machine: Machine, module: Instance, device: str | None, call: Call) -> None:
+    """A module is moved in place."""

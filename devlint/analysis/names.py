@@ -1,0 +1,140 @@
+"""Names that a world leaves unbound: where else they are bound, and under which guard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from devlint.analysis.events import NameUnbound, Site
+from devlint.semantics import errors
+from devlint.semantics.devices import DEVICE_TYPES
+from devlint.syntax import ir
+from devlint.syntax.walk import dotted
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+
+_DEVICE_WORDS = DEVICE_TYPES | {"gpu", "GPU", "CPU", "CUDA", "cuda0"}
+
+
+def note_unbound(machine: Machine, node: ir.Name, frame: Frame, site: Site) -> bool:
+    """Tell of a name that is read unbound, with the guard under which alone it is bound; returns if there is one."""
+    body: list[Any]
+    if node.scope in (ir.NameScope.LOCAL, ir.NameScope.FREE) and frame.function is not None:
+        body = frame.function.body.statements
+        scope = "function"
+    else:
+        body = frame.namespace.module.body
+        scope = "module"
+    guard, later, speaks = _bindings(body, node.id, node.at.lineno)
+    machine.emit(
+        NameUnbound,
+        site,
+        error=errors.message("unbound", name=node.id, scope=scope),
+        name=node.id,
+        guard=Site(frame.namespace.path, guard.at) if guard is not None else None,
+        device_position=guard is None and not later and node.id in _DEVICE_WORDS,
+        bound_later=later and speaks,
+    )
+    return guard is not None
+
+
+def _bindings(body: list[Any], name: str, row: int) -> tuple[ir.Node | None, bool, bool]:
+    """The test of the `if`, or the `try`, that alone binds the name; whether it is bound later, and to a device."""
+    guard: ir.Node | None = None
+    later = False
+    speaks = False
+    for statement, test in _statements(body, None):
+        if name not in _bound_by(statement):
+            continue
+        if test is not None and statement.at.lineno < row:
+            guard = guard or test
+        elif test is None and statement.at.lineno > row:
+            later = True
+            if isinstance(statement, ir.Assign):
+                speaks = speaks or _names_device(statement.value)
+    return guard, later, speaks
+
+
+def _statements(body: list[Any], test: ir.Node | None) -> Iterator[tuple[Any, ir.Node | None]]:
+    for statement in body:
+        yield statement, test
+        if isinstance(statement, ir.If):
+            yield from _statements(statement.body, statement.test)
+            yield from _statements(statement.orelse, statement.test)
+        elif isinstance(statement, (ir.For, ir.While)):
+            over = statement.iterable if isinstance(statement, ir.For) else statement.test
+            yield from _statements(statement.body, test or over)
+            yield from _statements(statement.orelse, test)
+        elif isinstance(statement, ir.With):
+            suppressing = next(
+                (e for e, _ in statement.items if isinstance(e, ir.Call) and _called(e) == "suppress"), None
+            )
+            yield from _statements(statement.body, test or suppressing)
+        elif isinstance(statement, ir.Try):
+            yield from _statements(statement.body, test or (statement if statement.handlers else None))
+            for handler in statement.handlers:
+                yield from _statements(handler.body, test)
+            yield from _statements(statement.final, test)
+
+
+def assigned_in(loop: ir.Node) -> set[str]:
+    """The names and dotted attributes that a loop assigns to, itself or an item of them."""
+    if isinstance(loop, ir.Comprehension):
+        return {name for generator in loop.generators for name in _target_names(generator.target)}
+    if not isinstance(loop, (ir.For, ir.While)):
+        return set()
+    found = set(_target_names(loop.target)) if isinstance(loop, ir.For) else set()
+    for statement, _ in _statements(loop.body, None):
+        targets = statement.targets if isinstance(statement, ir.Assign) else []
+        if isinstance(statement, (ir.Augment, ir.For)):
+            targets = [statement.target]
+        for target in targets:
+            found.update(_target_names(target))
+            while isinstance(target, ir.Subscript):
+                target = target.value
+            found.add(dotted(target))
+    return found
+
+
+def _called(call: ir.Call) -> str:
+    function = call.function
+    return function.name if isinstance(function, ir.Attribute) else getattr(function, "id", "")
+
+
+def _bound_by(statement: Any) -> set[str]:
+    if isinstance(statement, ir.Assign):
+        return {name for target in statement.targets for name in _target_names(target)}
+    if isinstance(statement, ir.For):
+        return set(_target_names(statement.target))
+    if isinstance(statement, ir.With):
+        return {name for _, target in statement.items if target is not None for name in _target_names(target)}
+    if isinstance(statement, (ir.Function, ir.Class)):
+        return {statement.name}
+    if isinstance(statement, (ir.Import, ir.ImportFrom)):
+        return {alias or name.partition(".")[0] for name, alias in statement.names}
+    return set()
+
+
+def _target_names(target: Any) -> Iterator[str]:
+    if isinstance(target, ir.Name):
+        yield target.id
+    elif isinstance(target, ir.Display):
+        for part in target.items:
+            yield from _target_names(part)
+    elif isinstance(target, ir.Starred):
+        yield from _target_names(target.value)
+
+
+def _names_device(value: Any) -> bool:
+    """Whether an expression names a device: `torch.device(...)`, `"cuda"`, a conditional of those."""
+    if isinstance(value, ir.Conditional):
+        return _names_device(value.body) or _names_device(value.orelse)
+    if isinstance(value, ir.Const):
+        return isinstance(value.value, str) and value.value.partition(":")[0] in DEVICE_TYPES
+    if isinstance(value, ir.Call):
+        function = value.function
+        name = function.name if isinstance(function, ir.Attribute) else getattr(function, "id", "")
+        return "device" in name or name in ("try_gpu", "current_accelerator")
+    return False

@@ -1,0 +1,234 @@
+"""The files of the project as the interpreter sees them: reading, lowering, resolving and running imports."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from devlint.analysis.frames import Frame, Namespace
+from devlint.analysis.machine import Crash, OutOfBudget
+from devlint.analysis.values import ModuleValue, const
+from devlint.lines import split_rows
+from devlint.sources import Source, read_source
+from devlint.syntax import ir
+from devlint.syntax.frontend import FrontEnd, lower
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+
+class Project:
+    """Sources by absolute path, lowered once; further files are read when they are imported."""
+
+    def __init__(self, root: Path, sources: Mapping[str, Source], front_end: FrontEnd = "ast") -> None:
+        self.root = str(root)
+        self.sources: dict[str, Source] = dict(sources)
+        self.front_end = front_end
+        self.failures: list[tuple[str, int, str]] = []
+        self.dependencies: dict[str, set[str]] = {}
+        self._modules: dict[str, ir.Module | None] = {}
+        self._resolved: dict[tuple[str, int, str], str | None] = {}
+        self._exists: dict[str, bool] = {}
+        self._rows: tuple[str, list[str]] = ("", [])
+
+    def module(self, path: str) -> ir.Module | None:
+        """Return the lowered file, None where it can't be read or parsed (then `failures` says why)."""
+        if path in self._modules:
+            return self._modules[path]
+        source = self.source(path)
+        module: ir.Module | None = None
+        if source is not None:
+            try:
+                module = lower(source.text, path, self.front_end)
+            except SyntaxError as error:
+                self.failures.append((path, error.lineno or 1, f"syntax error: {error.msg}"))
+            except RecursionError:
+                self.failures.append((path, 1, "nested too deeply to be parsed"))
+            except (ValueError, MemoryError) as error:
+                self.failures.append((path, 1, str(error) or "can't be parsed"))
+        self._modules[path] = module
+        return module
+
+    def source(self, path: str) -> Source | None:
+        """Return the source of a file, read now if it was not given."""
+        source = self.sources.get(path)
+        if source is None:
+            try:
+                source = read_source(Path(path), os.path.relpath(path))
+            except (OSError, ValueError):
+                return None
+            self.sources[path] = source
+        return source
+
+    @property
+    def absent(self) -> set[str]:
+        """The files that imports looked for and that were not there: should one appear, an import may mean another."""
+        return {path for path, there in self._exists.items() if not there}
+
+    def rows(self, path: str) -> list[str]:
+        """Return the rows of the program text of a file; those of the last one asked for are kept."""
+        if self._rows[0] != path:
+            source = self.source(path)
+            self._rows = (path, [] if source is None else split_rows(source.text))
+        return self._rows[1]
+
+    # -- imports
+
+    def resolve(self, name: str, level: int, importer: str) -> str | None:
+        """Return the file of the project that an import names, None when it is outside.
+
+        Absolute names resolve from the importing file's folder, then the folders above it up to the project root, the
+        root and its `src/`.
+        """
+        key = (name, level, os.path.dirname(importer))
+        if key not in self._resolved:
+            self._resolved[key] = self._resolve(*key)
+        return self._resolved[key]
+
+    def _resolve(self, name: str, level: int, folder: str) -> str | None:
+        parts = name.split(".") if name else []
+        if level:
+            for _ in range(level - 1):
+                folder = os.path.dirname(folder)
+            return self._file(os.path.join(folder, *parts))
+        if parts and parts[0] in _INSTALLED:
+            return None
+        places = [folder]
+        while folder.startswith(self.root + os.sep):
+            folder = os.path.dirname(folder)
+            places.append(folder)
+        if self.root not in places:
+            places.append(self.root)
+        places.append(os.path.join(self.root, "src"))
+        for place in places:
+            found = self._file(os.path.join(place, *parts))
+            if found is not None:
+                return found
+        return None
+
+    def _file(self, base: str) -> str | None:
+        for candidate in (base + ".py", os.path.join(base, "__init__.py")):
+            known = self._exists.get(candidate)
+            if known is None:
+                known = self._exists[candidate] = candidate in self.sources or os.path.isfile(candidate)
+            if known:
+                return candidate
+        return None
+
+    def import_module(self, machine: Machine, name: str, level: int, importer: Namespace) -> ModuleValue | None:
+        """Return the project file that an import names, run once in this world; None when it is outside."""
+        path = self.resolve(name, level, importer.path)
+        if path is None or (path == importer.path and not level):
+            return None
+        self.dependencies.setdefault(importer.path, set()).add(path)
+        return run_file(machine, path)
+
+    def submodule(self, machine: Machine, namespace: Namespace, name: str) -> ModuleValue | None:
+        """Return the file `name` in the package that `namespace` is."""
+        if not namespace.path.endswith("__init__.py"):
+            return None
+        path = self._file(os.path.join(os.path.dirname(namespace.path), name))
+        return None if path is None or path not in machine.namespaces else ModuleValue(machine.namespaces[path])
+
+
+_INSTALLED = frozenset(
+    "torch numpy os sys re json math random time copy functools itertools collections typing argparse pathlib "
+    "transformers torchvision torchaudio scipy sklearn pandas matplotlib cv2 PIL tqdm".split()
+)
+"""Top-level names that no project file stands for, unless it is relative."""
+
+_RUN_STATE = (
+    "steps budget assume promoted path trying quiet stack activations contexts memo settled worker protocol guards"
+).split()
+
+
+def module_name(path: str) -> tuple[str, str]:
+    """The `__name__` and `__package__` of a file."""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    package = os.path.basename(os.path.dirname(path))
+    return (package if stem == "__init__" else stem), package
+
+
+def run_file(machine: Machine, path: str) -> ModuleValue | None:
+    """Run a file as an import does: once in this world, without a log, with what it does to CUDA repeated."""
+    existing = machine.namespaces.get(path)
+    if existing is not None:
+        _repeat_effects(machine, path)
+        return ModuleValue(existing)
+    module = machine.project.module(path)
+    if module is None:
+        return None
+    name, package = module_name(path)
+    namespace = Namespace(path, name, package, module)
+    machine.namespaces[path] = namespace
+    saved: dict[str, Any] = {name: getattr(machine, name) for name in _RUN_STATE}
+    events, consulted = machine.events, machine.consulted
+    log, machine.store.log = machine.store.log, None
+    lost = machine.loss.lost
+    state = machine.state
+    before = (state.cuda_initialised, state.visible, state.visible_text, state.default_device, state.default_type)
+    state.cuda_initialised = None
+    machine.begin(5000 + 15 * module.text.count("\n"), {})
+    machine.importing += 1
+    machine.events, machine.consulted = machine.import_events.setdefault(path, {}), set()
+    try:
+        run_body(machine, namespace)
+    finally:
+        machine.import_consulted[path] = machine.consulted
+        machine.importing -= 1
+        importing = machine.importing
+        for slot, value in saved.items():
+            setattr(machine, slot, value)
+        machine.importing = importing
+        machine.events, machine.consulted = events, consulted | machine.consulted
+        machine.store.log = log
+        machine.loss.lost = lost
+        machine.import_effects[path] = (
+            state.cuda_initialised,
+            state.visible if state.visible is not before[1] else None,
+            state.visible_text if state.visible_text is not before[2] else None,
+        )
+        state.cuda_initialised, state.visible, state.visible_text, state.default_device, state.default_type = before
+    _repeat_effects(machine, path)
+    return ModuleValue(namespace)
+
+
+def _repeat_effects(machine: Machine, path: str) -> None:
+    touched, visible, text = machine.import_effects.get(path, (None, None, None))
+    if visible is not None and machine.state.cuda_initialised is None:
+        machine.store.set(machine.state, "visible", visible)
+        machine.store.set(machine.state, "visible_text", text)
+    if touched is not None and machine.state.cuda_initialised is None:
+        machine.store.set(machine.state, "cuda_initialised", touched)
+    machine.consulted |= machine.import_consulted.get(path, set())
+
+
+def run_body(machine: Machine, namespace: Namespace) -> bool:
+    """Run the statements of a file; tells whether it came to the end."""
+    frame = Frame(namespace.names, None, namespace, machine.tick())
+    namespace.names.setdefault("__name__", const(namespace.name))
+    came_through = True
+    for cell in _cells(machine.project, namespace):
+        try:
+            machine.block(cell, frame)
+        except OutOfBudget:
+            machine.count("budget: module")
+            return False
+        except Crash:
+            came_through = False
+    namespace.complete = namespace.complete or came_through
+    return came_through
+
+
+def _cells(project: Project, namespace: Namespace) -> Iterator[list[ir.Stmt]]:
+    """The statements of a file; of a notebook or document by cell: its reader goes on to the next after an error."""
+    body = namespace.module.body
+    source = project.source(namespace.path)
+    if source is None or source.kind == "python":
+        yield body
+        return
+    for _, cell in groupby(body, key=lambda statement: source.segment(statement.at.lineno)):
+        yield list(cell)

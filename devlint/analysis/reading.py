@@ -1,0 +1,94 @@
+"""What the events of all runs come to: evidence weighed, echoes dropped, names sorted."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from devlint.analysis.events import DeviceNamed, DeviceUnavailable, Event, LoadWithoutMap, NameUnbound, VisibleDevices
+
+if TYPE_CHECKING:
+    from devlint.analysis.project import Project
+
+
+def weigh_evidence(
+    events: dict[tuple[Any, ...], Event], evidence: bool, launched: bool = False
+) -> dict[tuple[Any, ...], Event]:
+    """Settle what one entry point says of missing CUDA.
+
+    With evidence that the program means to run without a GPU, the first use in each function is kept, and the first
+    question of it (`current_device()`); the others are counted. Without, the program is for GPUs by its own lights: the
+    first use of all is kept.
+    """
+    kept: dict[tuple[Any, ...], Event] = {}
+    firsts: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    further: dict[tuple[Any, ...], int] = {}
+    for key, event in events.items():
+        if isinstance(event, LoadWithoutMap) and not evidence:
+            continue
+        if not isinstance(event, DeviceUnavailable) or event.index:
+            kept[key] = event
+            continue
+        query = event.kind == "query"
+        group: tuple[Any, ...] = (event.site.path, event.function, query) if evidence else ("all", event.at_import)
+        if not evidence and (launched or event.device.endswith(":?")):
+            continue  # each process takes its own GPU: a program that is launched on GPUs
+        if group in firsts:
+            further[group] += 1
+            continue
+        firsts[group] = key
+        further[group] = 0
+        kept[key] = event
+    for group, key in firsts.items():
+        event = kept[key]
+        assert isinstance(event, DeviceUnavailable)
+        kept[key] = dataclasses.replace(event, evidence=evidence, further=further[group])
+    return kept
+
+
+def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> list[Event]:
+    """Drop names that are unbound in all worlds, unless that is about a device; count what is said again."""
+    found = _counted(events)
+    where: dict[tuple[str, int, int], set[str]] = {}
+    for event in found:
+        if isinstance(event, NameUnbound) and not event.when:
+            where.setdefault(event.root.key, set()).add(event.world)
+    kept: list[Event] = []
+    for event in found:
+        if isinstance(event, NameUnbound):
+            everywhere = len(where.get(event.root.key, ())) == len(worlds)
+            if everywhere and not (event.device_position or event.bound_later):
+                continue
+            if not everywhere and event.bound_later and event.guard is None:
+                continue
+            if event.when:
+                continue  # the choice leaves it unbound, not the machine
+        if isinstance(event, VisibleDevices) and event.first_cuda is not None and _other_fence(event, project):
+            continue
+        kept.append(event)
+    return kept
+
+
+def _counted(events: Iterable[Event]) -> list[Event]:
+    """Of the literals that name the same device in a file the first, with the number of the others."""
+    kept: list[Event] = []
+    named: dict[tuple[str, str], dict[tuple[str, int, int], DeviceNamed]] = {}
+    for event in events:
+        if isinstance(event, DeviceNamed):
+            named.setdefault((event.root.path, event.text), {}).setdefault(event.root.key, event)
+        else:
+            kept.append(event)
+    for places in named.values():
+        first = places[min(places)]
+        kept.append(dataclasses.replace(first, further=len(places) - 1))
+    return kept
+
+
+def _other_fence(event: VisibleDevices, project: Project) -> bool:
+    """In a document, whether CUDA was touched in another fence: a reader may run each by itself."""
+    first = event.first_cuda
+    source = project.source(event.site.path)
+    if first is None or source is None or source.kind != "markdown" or first.path != event.site.path:
+        return False
+    return source.segment(first.row) != source.segment(event.site.row)

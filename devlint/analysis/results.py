@@ -1,0 +1,258 @@
+"""What an operation gives: tensors derived from others, ranks, and the forms of results that table rows name."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from devlint.analysis.dispatch import (
+    Call,
+)
+from devlint.analysis.values import (
+    BOOL,
+    DTYPE,
+    NONE,
+    NUMBER,
+    POISON,
+    SIZE,
+    SOME_RANK,
+    STRING,
+    UNKNOWN,
+    Array,
+    Const,
+    DeviceValue,
+    External,
+    Instance,
+    Scalar,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    const,
+    constant,
+)
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+    from devlint.semantics.table import Row
+
+_DTYPE = re.compile(r"torch\.(u?int|b?float|complex|uint|bool|half|double|long|short)\d*(_\w+)?")
+
+
+def derived(tensor: Tensor, rank: int | None = -1) -> Tensor:
+    """A new tensor on the same device, which came from that one. A rank of -1 keeps the rank."""
+    made = Tensor(tensor.device, tensor.rank if rank == -1 else rank, tensor.origin, assumed=tensor.assumed)
+    made.requires_grad = True if tensor.is_parameter else tensor.requires_grad
+    made.pending = tensor.pending
+    made.dtype = tensor.dtype
+    return made
+
+
+def device_of(value: Tensor) -> Value:
+    """`tensor.device`: always with an index on CUDA."""
+    if value.device is None or value.device == POISON:
+        return UNKNOWN
+    kind, _, index = value.device.partition(":")
+    return DeviceValue(kind, int(index) if index else None)
+
+
+def shape(value: Tensor) -> Value:
+    """`tensor.shape`."""
+    rank = value.rank
+    if rank is not None and rank < SOME_RANK:
+        items: list[Value] = [SIZE] * rank
+        if rank and value.size is not None:
+            items[0] = const(value.size)
+        return Sequence("tuple", items)
+    return Sequence("tuple", [SIZE, SIZE], True)
+
+
+def product_rank(left: Value, right: Value) -> int | None:
+    """The rank of `left @ right`: of two vectors a number, else at least one dimension."""
+    ranks = [value.rank if isinstance(value, Tensor) else None for value in (left, right)]
+    if ranks == [1, 1]:
+        return 0
+    return None if None in ranks else SOME_RANK
+
+
+def broadcast_rank(values: list[Value]) -> int | None:
+    """The rank of an elementwise result."""
+    ranks = [value.rank for value in values if isinstance(value, Tensor)]
+    if any(rank is None for rank in ranks) or any(isinstance(value, Unknown) for value in values):
+        known = [rank for rank in ranks if rank]
+        return SOME_RANK if known else None
+    return max((rank for rank in ranks if rank is not None), default=None)
+
+
+# -- results of table rows
+
+
+def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str, Any], call: Call) -> Value:
+    """The result of an operation on tensors."""
+    result = row.result
+    for name, alternative in row.result_if:
+        given = bound.get(name)
+        if (
+            given is None
+            or (isinstance(given, Tensor) and alternative != "tensor")
+            or (isinstance(given, Const) and (given.value is None or given.value is False))
+        ):
+            continue
+        result = alternative
+        break
+    if result == "same":
+        value = bound.get("self") or bound.get(row.concerned[0] if row.concerned else "self")
+        return value if isinstance(value, Value) else UNKNOWN
+    if result in ("none", "scalar", "bool", "string", "list", "shape", "dtype", "device"):
+        return plain_result(row, bound)
+    if main is None:
+        return Tensor(None) if result == "tensor" else build(result, Tensor(None), None)
+    out = bound.get("out")
+    if isinstance(out, Tensor) and result == "tensor":
+        return out
+    made = build(result, main, result_rank(row, main, bound))
+    if isinstance(made, Tensor) and row.effect == "keep" and main.size is not None and row.rank == "keep":
+        made.size = main.size
+    return made
+
+
+def result_rank(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
+    """The rank of a result."""
+    rank = row.rank
+    if rank == "keep":
+        return main.rank
+    if rank == "zero":
+        return 0
+    if rank == "reduce":
+        reduction = constant(bound.get("reduction"))
+        if "reduction" in {p.name for p in row.parameters}:
+            return 0 if reduction in (..., "mean", "sum") and not isinstance(bound.get("reduction"), Unknown) else None
+        dim = bound.get("dim")
+        if isinstance(dim, list):
+            dim = dim[0] if dim else None
+        if dim is None or (isinstance(dim, Const) and dim.value is None):
+            return 0 if constant(bound.get("keepdim")) is not True else main.rank
+        if constant(bound.get("keepdim")) is True:
+            return main.rank
+        if main.rank is None:
+            return None
+        return SOME_RANK if main.rank >= SOME_RANK else max(main.rank - 1, 0)
+    if rank == "some":
+        return SOME_RANK
+    if rank == "size":
+        return main.rank if _is_dtype(bound.get("size")) else created_rank(row, bound, None)
+    if rank == "broadcast":
+        values = [v for name, _ in row.demands for v in [bound.get(name)] if isinstance(v, Value)]
+        return broadcast_rank([main, *values])
+    if rank.isdigit():
+        return int(rank)
+    return SOME_RANK if main.rank == SOME_RANK and "inplace" in row.flags else None
+
+
+def _is_dtype(size: Any) -> bool:
+    """Whether a dtype stands where sizes would: `x.view(torch.int32)`."""
+    only = size[0] if isinstance(size, list) and len(size) == 1 else size
+    return (isinstance(only, Scalar) and only.kind == "dtype") or (
+        isinstance(only, External) and _DTYPE.fullmatch(only.path) is not None
+    )
+
+
+def created_rank(row: Row, bound: dict[str, Any], template: Tensor | None) -> int | None:
+    """The rank of what a factory makes."""
+    if row.rank == "size":
+        size = bound.get("size")
+        if isinstance(size, list):
+            if len(size) == 1 and isinstance(size[0], Sequence):
+                size = size[0]
+            elif len(size) == 1 and isinstance(size[0], Unknown):
+                return SOME_RANK
+            else:
+                return len(size)
+        if isinstance(size, Sequence):
+            return len(size.items) if not size.open else SOME_RANK if size.items else None
+        return None if size is None else SOME_RANK
+    if row.rank.isdigit():
+        return int(row.rank)
+    if row.rank == "zero":
+        return 0
+    if row.rank == "some":
+        return SOME_RANK
+    if row.rank == "keep" and template is not None:
+        return template.rank
+    return SOME_RANK if row.effect == "create" else None
+
+
+def row_named(row: Row, made: Tensor) -> Value:
+    """A created tensor in the form that the row says it comes back in."""
+    return made if row.result in ("tensor", "unknown", "same") else build(row.result, made, None)
+
+
+def build(form: str, main: Tensor, rank: int | None) -> Value:
+    """A result of this form on the device of `main`."""
+    if form == "tensor":
+        return derived(main, rank)
+    if form == "array":
+        return Array()
+    if form == "tensors":
+        return Sequence("tuple", [derived(main, main.rank), derived(main, main.rank)], True)
+    if form.startswith("tuple("):
+        return Sequence("tuple", [build(part, main, None) for part in _split(form[6:-1])])
+    if form.startswith("named("):
+        names = [name.strip() for name in form[6:-1].split(",")]
+        made = Instance(External("torch.return_types"))
+        for name in names:
+            made.fields[name] = derived(main, rank)
+        made.state["names"] = tuple(names)
+        return made
+    if form in _PLAIN:
+        return _PLAIN[form]
+    return UNKNOWN
+
+
+def _split(text: str) -> list[str]:
+    parts: list[str] = []
+    depth = 0
+    current = ""
+    for character in text:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == "," and not depth:
+            parts.append(current.strip())
+            current = ""
+        else:
+            current += character
+    return [*parts, current.strip()] if current.strip() else parts
+
+
+_PLAIN: dict[str, Value] = {
+    "scalar": NUMBER,
+    "bool": BOOL,
+    "string": STRING,
+    "none": NONE,
+    "dtype": DTYPE,
+    "list": Sequence("list", [], True),
+    "shape": Sequence("tuple", [SIZE, SIZE], True),
+    "array": Array(),
+}
+
+
+def plain_result(row: Row, bound: dict[str, Any]) -> Value:
+    """A result that is no tensor."""
+    if row.result == "list":
+        return Sequence("list", [], True)
+    if row.result == "tensor":
+        return Tensor(None)
+    return _PLAIN.get(row.result, UNKNOWN)
+
+
+def nesting(value: Value) -> int | None:
+    """How many dimensions a nested list of numbers has; None when that is not known."""
+    if isinstance(value, Sequence):
+        if not value.items:
+            return SOME_RANK
+        inner = nesting(value.items[0])
+        return SOME_RANK if inner is None or inner >= SOME_RANK else inner + 1
+    if isinstance(value, (Const, Scalar)):
+        return 0
+    if isinstance(value, (Tensor, Array)):
+        return value.rank
+    return None

@@ -1,0 +1,339 @@
+"""How a row of the tables is applied to a call: demands on the arguments, then creation or a result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from devlint.analysis.devices import default_device, resolve, touch, use
+from devlint.analysis.dispatch import (
+    Call,
+)
+from devlint.analysis.events import (
+    CpuOnlyArgument,
+    GeneratorDevice,
+)
+from devlint.analysis.host import pin, read_pending, synchronize, to_host
+from devlint.analysis.indexing import clash_index
+from devlint.analysis.machine import Crash
+from devlint.analysis.meeting import Part, meet, operand, tensors_in
+from devlint.analysis.results import (
+    created_rank,
+    nesting,
+    plain_result,
+    row_named,
+    row_result,
+)
+from devlint.analysis.values import (
+    NUMBER,
+    POISON,
+    SCALAR,
+    SOME_RANK,
+    UNKNOWN,
+    Array,
+    Const,
+    External,
+    Instance,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    constant,
+)
+from devlint.semantics import errors, table
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+    from devlint.semantics.table import Row
+
+
+def apply_row(machine: Machine, row: Row, call: Call, receiver: Value | None = None) -> Value:
+    """Apply what the tables say of a callable to a call of it."""
+    bound: dict[str, Any] = table.bind(row, call.positional, call.keywords, receiver)
+    effect = row.effect
+    node, frame = call.node, call.frame
+    if effect in ("keep", "combine", "strict", "index", "follow", "cross", "cpu-argument", "host", "numpy", "metadata"):
+        main, clashed = _meet_row(machine, row, call, bound)
+        if clashed:
+            return Tensor(POISON) if row.result not in ("none", "scalar", "bool") else SCALAR
+        if effect == "numpy":
+            given = _first(row, bound)
+            where = argument_node(call, row, (row.concerned or ("self",))[0]) if isinstance(given, Tensor) else None
+            for tensor in tensors_in(given):
+                to_host(machine, tensor, row.name, node, frame, "numpy", where)
+                read_pending(machine, tensor, row.name, node, frame)
+            first = _first(row, bound)
+            inner = first.rank if isinstance(first, (Tensor, Array)) else nesting(first)
+            return Array(inner or (SOME_RANK if isinstance(first, Sequence) else None))
+        if effect in ("host", "metadata"):
+            if effect == "host":
+                for tensor in tensors_in(_first(row, bound)):
+                    synchronize(machine, tensor, call, f".{row.name.rpartition('.')[2]}()")
+                    read_pending(machine, tensor, row.name, node, frame)
+            return plain_result(row, bound)
+        return row_result(machine, row, main, bound, call)
+    if effect in ("create", "like"):
+        return _create(machine, row, call, bound)
+    if effect == "move" and receiver is None:
+        return _move_given(machine, row, call, bound)
+    if effect == "transparent":
+        value = _first(row, bound)
+        return value if value is not None else UNKNOWN
+    if effect in ("query",):
+        device = use(machine, "cuda", None, node, frame, row.name, kind="query")
+        if device == POISON:
+            return UNKNOWN
+        return plain_result(row, bound)
+    if effect == "harmless":
+        if "initializes-cuda" in row.flags:
+            touch(machine, machine.site(node, frame))
+        return plain_result(row, bound)
+    if effect == "host-library":
+        return host_library(machine, row, call, bound)
+    if "synchronizes" in row.flags:
+        machine.store.set(machine.state, "synchronizations", machine.state.synchronizations + 1)
+    return plain_result(row, bound) if effect in ("none", "context") else UNKNOWN
+
+
+def host_library(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> Value:
+    """A function of a library that works on host memory: tensors given to it are converted through `__array__`."""
+    kind = "numpy" if row.name in ("numpy.asarray", "numpy.array") else "library"
+    given = any(isinstance(value, Tensor) for value in call.values())
+    for position, value in enumerate(call.values()):
+        if "delegates" in row.flags and isinstance(value, Tensor):
+            continue
+        for tensor in tensors_in(value, 2):
+            known = tensor is value and position < len(row.parameters)
+            where = argument_node(call, row, row.parameters[position].name) if known else None
+            to_host(machine, tensor, row.name, call.node, call.frame, kind, where)
+            read_pending(machine, tensor, row.name, call.node, call.frame)
+    if given:
+        return UNKNOWN  # numpy's functions give tensors for tensors where they can
+    if row.result == "array" and "delegates" in row.flags and len(call.values()) == 1:
+        return NUMBER  # a mean or sum over everything
+    return Array() if row.result == "array" else plain_result(row, bound)
+
+
+def _first(row: Row, bound: dict[str, Any]) -> Value:
+    for name in row.concerned or ("self",):
+        value = bound.get(name)
+        if isinstance(value, list):
+            return Sequence("tuple", value)
+        if isinstance(value, Value):
+            return value
+    for value in bound.values():
+        if isinstance(value, Value):
+            return value
+    return UNKNOWN
+
+
+def argument_node(call: Call, row: Row | None, name: str) -> ir.Node | None:
+    """The expression that an argument was written as."""
+    node = call.node
+    if not isinstance(node, ir.Call):
+        return None
+    if name == "self":
+        return node.function.value if isinstance(node.function, ir.Attribute) else None
+    for keyword, expression in node.keywords:
+        if keyword == name:
+            return expression
+    if row is not None:
+        for index, parameter in enumerate(row.parameters):
+            if parameter.name == name and index < len(node.args):
+                expression = node.args[index]
+                return None if isinstance(expression, ir.Starred) else expression
+    return None
+
+
+def _move_given(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> Value:
+    """A function that moves what it is given: modules in place, of anything else it gives a moved copy."""
+    from devlint.analysis.models.library import moved_value
+
+    given = bound.get(row.concerned[0]) if row.concerned else None
+    target = bound.get("device")
+    if not isinstance(given, Value):
+        return UNKNOWN
+    named = isinstance(target, Value) and not isinstance(target, Unknown) and constant(target) is not None
+    device = resolve(machine, target, call.node, call.frame, row.name) if named else None
+    return moved_value(machine, given, device, call)
+
+
+# -- demands
+
+
+def _meet_row(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> tuple[Tensor | None, bool]:
+    node, frame = call.node, call.frame
+    parts: list[Part] = []
+    for name, demand in row.demands:
+        value = bound.get(name)
+        if value is None:
+            continue
+        if isinstance(value, list):
+            value = Sequence("tuple", value)
+        where = argument_node(call, row, name)
+        if demand == "cpu":
+            demand_cpu(machine, row, name, value, where, call)
+        elif demand == "generator":
+            continue
+        elif demand != "any":
+            parts.append(Part(value, demand, where, parameter=name))
+    operation = row.name.rpartition(".")[2]
+    if row.effect == "index":
+        clashed = _meet_index(machine, parts, node, frame)
+        if clashed:
+            return None, True
+    if row.effect in ("combine", "strict", "index", "keep", "cross", "follow", "cpu-argument"):
+        main, clashed = meet(machine, [p for p in parts if p.demand != "index"], operation, node, frame, row.name)
+        if clashed:
+            return main, True
+        if row.effect in ("combine", "strict"):
+            for part in parts:
+                for tensor in tensors_in(part.value):
+                    if tensor.pending is not None and tensor.device == "cpu":
+                        read_pending(machine, tensor, operation, node, frame)
+    main = None
+    for name in row.concerned:
+        value = bound.get(name)
+        if value is None:
+            continue
+        found = tensors_in(Sequence("tuple", value) if isinstance(value, list) else value)
+        if any(t.device == POISON for t in found):
+            return None, True
+        for tensor in found:
+            if main is None or (main.device == "cpu" and main.rank == 0) or (main.device is None and tensor.device):
+                main = tensor
+        if main is not None and row.effect in ("keep", "follow", "cross", "index"):
+            break
+        if isinstance(value, Unknown) and main is None and row.effect in ("keep", "follow", "index"):
+            return Tensor(None), False
+    _demand_generator(machine, row, call, bound, main)
+    return main, False
+
+
+def _meet_index(machine: Machine, parts: list[Part], node: ir.Node, frame: Frame) -> bool:
+    """`index_select`-like rows: of the index demand, a CUDA index into a CPU tensor is refused."""
+    first = next((p for p in parts if p.demand != "index"), None)
+    if first is None or not isinstance(first.value, Tensor) or first.value.device in (None, POISON):
+        return False
+    for part in parts:
+        if part.demand == "index":
+            for used in tensors_in(part.value):
+                if used.device not in (None, "cpu", POISON, first.value.device) and used.rank != 0:
+                    clash_index(machine, first.value, used, node, frame)
+                    return True
+    return False
+
+
+def demand_cpu(machine: Machine, row: Row, name: str, value: Value, where: ir.Node | None, call: Call) -> None:
+    for tensor in tensors_in(value):
+        if tensor.device in (None, "cpu", POISON) or tensor.assumed:
+            continue
+        if machine.trying:
+            raise Crash
+        site = machine.site(call.node, call.frame)
+        operation = row.name.rpartition(".")[2]
+        machine.emit(
+            CpuOnlyArgument,
+            site,
+            error=errors.message("cpu-argument", operation=operation, argument=name, device=tensor.device),
+            operation=operation,
+            argument=name,
+            operand=operand(machine, tensor, Part(tensor, "", where), site, call.frame),
+        )
+        machine.store.set(tensor, "device", POISON)
+
+
+def _demand_generator(machine: Machine, row: Row, call: Call, bound: dict[str, Any], main: Tensor | None) -> None:
+    generator = bound.get("generator")
+    if main is None or main.device in (None, POISON) or main.assumed:
+        return
+    check_generator(machine, generator, str(main.device), row.name.rpartition(".")[2], call)
+
+
+def check_generator(machine: Machine, generator: Value | None, device: str, operation: str, call: Call) -> bool:
+    """A generator must be of the device on which the operation creates; tells whether it is."""
+    if not isinstance(generator, Instance):
+        return True
+    has = generator.state.get("device")
+    if not isinstance(has, str) or has == POISON or has.partition(":")[0] == device.partition(":")[0]:
+        return True
+    if machine.trying:
+        raise Crash
+    machine.emit(
+        GeneratorDevice,
+        machine.site(call.node, call.frame),
+        error=errors.message("generator", expected=device, found=has),
+        operation=operation,
+        generator_device=has,
+        expected_device=device,
+    )
+    return False
+
+
+# -- creation
+
+
+def _create(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> Value:
+    node, frame = call.node, call.frame
+    written = bound.get("out")
+    if isinstance(written, Tensor):
+        return written
+    target = bound.get("device")
+    template: Tensor | None = None
+    if row.effect == "like":
+        name = row.concerned[0] if row.concerned else "self"
+        value = bound.get(name)
+        if isinstance(value, Tensor):
+            template = value
+        elif target is None:
+            return Tensor(None)
+    given = target is not None and not (isinstance(target, Const) and target.value is None)
+    operation = row.name if row.name.count(".") == 1 else row.name.rpartition(".")[2]
+    if given and isinstance(target, Value):
+        device = _like_device(machine, target, call, operation)
+        origin = machine.origin("placed", node, frame, device, operation)
+    elif template is not None:
+        device, origin = template.device, template.origin  # type: ignore[assignment]
+    elif "cpu" in row.flags:
+        device = "cpu"
+        origin = machine.origin("host", node, frame, device, operation)
+    else:
+        device = default_device(machine, node, frame, operation)
+        origin = machine.origin("factory", node, frame, device, operation)
+    if call.open and not given and "cpu" not in row.flags:
+        device = None
+    if device == POISON:
+        return Tensor(POISON)
+    if device is not None and not check_generator(machine, bound.get("generator"), device, operation, call):
+        return Tensor(POISON)
+    made = Tensor(device, created_rank(row, bound, template), origin)
+    if template is not None and not given:
+        made.assumed = template.assumed
+    made.requires_grad = constant(bound.get("requires_grad")) is True
+    dtype = bound.get("dtype")
+    made.dtype = dtype.path if isinstance(dtype, External) else None
+    made.size = _first_size(bound)
+    if constant(bound.get("pin_memory")) is True:
+        made.pinned = True
+        pin(machine, made, call)
+    return row_named(row, made)
+
+
+def _like_device(machine: Machine, target: Value, call: Call, operation: str) -> str | None:
+    if isinstance(target, Tensor):
+        return target.device
+    return resolve(machine, target, call.node, call.frame, operation)
+
+
+def _first_size(bound: dict[str, Any]) -> int | None:
+    size = bound.get("size")
+    if isinstance(size, list) and size:
+        first = size[0]
+        if isinstance(first, Sequence) and first.items and not first.open:
+            first = first.items[0]
+        return first.value if isinstance(first, Const) and isinstance(first.value, int) else None
+    if isinstance(size, Sequence) and size.items:
+        first = size.items[0]
+        return first.value if isinstance(first, Const) and isinstance(first.value, int) else None
+    return None

@@ -1,0 +1,413 @@
+"""The analysis of a project: every file, every entry point, every world; what was asked decides what is shared."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final
+
+from devlint.analysis import rooms as _rooms  # registers every room
+from devlint.analysis.entries import is_program, protocol_entries
+from devlint.analysis.events import Event
+from devlint.analysis.frames import Namespace
+from devlint.analysis.machine import Crash, Machine, OutOfBudget, State
+from devlint.analysis.project import Project, module_name, run_body, run_file
+from devlint.analysis.reading import settle, weigh_evidence
+from devlint.analysis.store import Delta
+from devlint.syntax import ir
+from devlint.worlds import WORLDS, World
+
+assert _rooms
+
+MAX_CHOICES_PROGRAM = 4
+MAX_CHOICES_ENTRY = 3
+
+_COLLECT: Final = (100_000, 20, 100)
+"""When garbage is looked for: activations and functions hold each other, so that counting references frees few."""
+
+MakeMachine = Callable[[Project, World, frozenset[type[Event]]], Machine]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to analyse.
+
+    `file_timeout`: seconds of wall clock for one file in one world; 0 is no limit. `progress` is told before each file
+    in each world how many are done, and how many there are.
+    """
+
+    file_timeout: float = 60.0
+    progress: Callable[[int, int], None] | None = None
+
+
+@dataclass(slots=True)
+class Analysis:
+    """What came out: events over all worlds, files that failed (path, row, reason), counts, who imported whom, and the
+    files that imports looked for in vain."""
+
+    events: list[Event] = field(default_factory=list)
+    failures: list[tuple[str, int, str]] = field(default_factory=list)
+    statistics: Counter[str] = field(default_factory=Counter)
+    dependencies: dict[str, set[str]] = field(default_factory=dict)
+    absent: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What one entry point gave in one world: its events, what it asked of the world, what it called.
+
+    `by_protocol`: its inputs stood on the world's last device. `promoted`: it has choices that are worth runs of their
+    own.
+    """
+
+    events: dict[tuple[Any, ...], Event]
+    consulted: frozenset[str]
+    by_protocol: bool
+    promoted: bool
+    reached: tuple[ir.Node, ...]
+
+    def holds(self, last: World, world: World) -> bool:
+        """Whether what was found in `last` is what would be found in `world`."""
+        if last.has_cuda and world.has_cuda:
+            return self.consulted.isdisjoint(_TOLD_APART if self.by_protocol else _COUNTED)
+        return not self.consulted and not self.promoted
+
+    def copied(self, world: World) -> _Outcome:
+        """The same, in another world."""
+        events = {key: dataclasses.replace(event, world=world.name) for key, event in self.events.items()}
+        return dataclasses.replace(self, events=events)
+
+
+_COUNTED: Final = frozenset({"count"})
+_TOLD_APART: Final = frozenset({"count", "named"})
+
+
+@dataclass(slots=True)
+class _Pass:
+    """One world's run over all files: outcomes by file and entry, and the nodes that each file's entries reached."""
+
+    world: World
+    machine: Machine
+    outcomes: dict[str, dict[Any, _Outcome]] = field(default_factory=dict)
+    reached: dict[str, tuple[ir.Node, ...]] = field(default_factory=dict)
+
+
+def analyse(
+    project: Project,
+    worlds: Sequence[World] = WORLDS,
+    wanted: frozenset[type[Event]] | None = None,
+    options: Options | None = None,
+    paths: Iterable[str] | None = None,
+    machine: MakeMachine = Machine,
+) -> Analysis:
+    """Analyse the files `paths` of the project (all of its sources if None) in each world, each by a `machine`.
+
+    Never raises for what a file contains: a file whose analysis fails or takes too long is in `failures`.
+    """
+    options = options or Options()
+    wanted = wanted if wanted is not None else frozenset(_all_events())
+    analysis = Analysis()
+    targets = sorted(project.sources if paths is None else paths)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 12_000))
+    collecting, thresholds = gc.isenabled(), gc.get_threshold()
+    gc.disable()
+    try:
+        runner = _Runner(project, wanted, options, analysis, targets, machine)
+        gc.freeze()  # the programs stay; what the runs leave behind is found among itself
+        gc.set_threshold(*_COLLECT)
+        gc.enable()
+        runner.run(worlds)
+    finally:
+        sys.setrecursionlimit(limit)
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
+        if not collecting:
+            gc.disable()
+    analysis.failures.extend(f for f in project.failures if f not in analysis.failures)
+    analysis.dependencies = project.dependencies
+    analysis.absent = project.absent
+    return analysis
+
+
+def _all_events() -> list[type[Event]]:
+    return Event.__subclasses__()
+
+
+class _Runner:
+    """One analysis: worlds in turn, results of the world before at hand for sharing."""
+
+    def __init__(
+        self,
+        project: Project,
+        wanted: frozenset[type[Event]],
+        options: Options,
+        analysis: Analysis,
+        targets: list[str],
+        machine: MakeMachine,
+    ) -> None:
+        self.make_machine = machine
+        self.project = project
+        self.wanted = wanted
+        self.options = options
+        self.analysis = analysis
+        self.targets = [path for path in targets if project.module(path) is not None]
+        self.failed: set[str] = set()
+        self.imported: set[str] = set()
+        self.driven: set[str] = set()
+        self._find_driven()
+
+    def _find_driven(self) -> None:
+        """Which files are imported by others of the project, and which are driven by a program that imports them."""
+        deps: dict[str, set[str]] = {}
+        for path in self.targets:
+            module = self.project.module(path)
+            assert module is not None
+            found: set[str] = set()
+            for name, level, members in module.imports:
+                target = self.project.resolve(name, level, path)
+                if target is not None:
+                    found.add(target)
+                for member in members:
+                    inner = self.project.resolve(f"{name}.{member}" if name else member, level, path)
+                    if inner is not None:
+                        found.add(inner)
+            found.discard(path)
+            deps[path] = found
+            # Who is driven by a program depends on its imports, run or not.
+            self.project.dependencies.setdefault(path, set()).update(found)
+            self.imported |= found
+        for path in self.targets:
+            if self._is_program(path):
+                self.driven |= deps[path]
+        self.deps = deps
+
+    def _is_program(self, path: str) -> bool:
+        module = self.project.module(path)
+        source = self.project.source(path)
+        if module is None or source is None:
+            return False
+        if path in self.imported and not module.has_main_guard:
+            return False
+        return is_program(module, source.kind != "python")
+
+    def run(self, worlds: Sequence[World]) -> None:
+        last: _Pass | None = None
+        collected: list[Event] = []
+        done = 0
+        for world in worlds:
+            machine = self.make_machine(self.project, world, self.wanted)
+            now = _Pass(world, machine)
+            for path in self.targets:
+                if self.options.progress is not None:
+                    self.options.progress(done, len(worlds) * len(self.targets))
+                done += 1
+                if path in self.failed:
+                    continue
+                module = self.project.module(path)
+                assert module is not None
+                if not module.speaks and not self.deps[path]:
+                    self.analysis.statistics["files without device vocabulary"] += 1
+                    continue
+                self._run_file(path, last, now)
+            if last is not None:
+                _take_imports(last, now)
+            for outcomes in now.outcomes.values():
+                for outcome in outcomes.values():
+                    collected.extend(outcome.events.values())
+            for events in machine.import_events.values():
+                collected.extend(weigh_evidence(events, False).values())
+            self.analysis.statistics.update(machine.statistics)
+            machine.namespaces.clear()
+            last = now
+        self.analysis.events = settle(collected, [world.name for world in worlds], self.project)
+
+    def _run_file(self, path: str, last: _Pass | None, now: _Pass) -> None:
+        started = time.monotonic()
+        timeout = self.options.file_timeout
+        deadline = started + timeout if timeout else float("inf")
+        try:
+            if last is None or not _taken_over(path, last, now):
+                count = len(now.machine.visited)
+                self._run_entries(path, last, now, deadline)
+                now.reached[path] = _newest(now.machine.visited, count)
+        except RecursionError:
+            self._fail(path, "its analysis nests too deeply")
+        except _TooSlow:
+            self._fail(path, f"its analysis ran past its limit of {timeout:g} seconds")
+        except Exception as error:
+            if _raise_faults:
+                raise
+            self._fail(path, f"its analysis failed: {type(error).__name__}: {error}")
+        finally:
+            now.machine.store.log = None
+
+    def _fail(self, path: str, reason: str) -> None:
+        self.failed.add(path)
+        self.analysis.failures.append((path, 1, reason))
+
+    def _run_entries(self, path: str, last: _Pass | None, now: _Pass, deadline: float) -> None:
+        machine = now.machine
+        outcomes = now.outcomes.setdefault(path, {})
+        before = last.outcomes[path] if last is not None and _stands(path, last, now.world) else {}
+        module = self.project.module(path)
+        assert module is not None
+        budget = 3000 + 15 * module.text.count("\n")
+        namespace: Namespace | None = None
+        if self._is_program(path):
+            package = module_name(path)[1]
+
+            def run_program() -> None:
+                nonlocal namespace
+                fresh = Namespace(path, "__main__", package, module)
+                namespace = namespace or fresh
+                run_body(machine, fresh)
+
+            outcomes[_MAIN] = self._explore(machine, run_program, budget, MAX_CHOICES_PROGRAM, False, deadline)
+        else:
+            machine.begin(budget, {})
+            machine.state = State()
+            value = run_file(machine, path)
+            namespace = value.namespace if value is not None else None
+        if namespace is None or path in self.driven:
+            return
+        for entry in list(protocol_entries(machine, namespace)):
+            shared = before.get(entry.key)
+            if last is not None and shared is not None and shared.holds(last.world, now.world):
+                outcomes[entry.key] = shared.copied(now.world)
+                machine.visited.update(dict.fromkeys(shared.reached))
+                continue
+            self.analysis.statistics["entries"] += 1
+
+            def run_entry(run: Callable[[], None] = entry.run) -> None:
+                machine.protocol = True
+                run()
+
+            steps = 1000 + 15 * entry.rows
+            outcomes[entry.key] = self._explore(machine, run_entry, steps, MAX_CHOICES_ENTRY, True, deadline)
+
+    def _explore(
+        self,
+        machine: Machine,
+        run: Callable[[], None],
+        budget: int,
+        choices: int,
+        by_protocol: bool,
+        deadline: float,
+    ) -> _Outcome:
+        """The base run joins; then one run for each answer of each promoted choice, one at a time.
+
+        What a program wrote stays.
+        """
+        count = len(machine.visited)
+        machine.events, machine.consulted, machine.evidence = {}, set(), set()
+        machine.launched = False
+        base = self._attempt(machine, run, budget, {}, not by_protocol)
+        spent = machine.steps
+        promoted = dict(machine.promoted)
+        for key in list(promoted)[:choices] if machine.world.device_count else ():
+            for answer in (True, False):
+                if time.monotonic() > deadline:
+                    raise _TooSlow
+                if spent > 3 * budget:
+                    self.analysis.statistics["budget: choices"] += 1
+                    break
+                self._attempt(machine, run, budget, {key: answer})
+                spent += machine.steps
+        if time.monotonic() > deadline:
+            raise _TooSlow
+        if not by_protocol:
+            machine.store.apply(base)
+        self.analysis.statistics["steps"] += spent
+        return _Outcome(
+            weigh_evidence(machine.events, bool(machine.evidence), machine.launched),
+            frozenset(machine.consulted),
+            by_protocol,
+            bool(promoted),
+            _newest(machine.visited, count),
+        )
+
+    def _attempt(
+        self, machine: Machine, run: Callable[[], None], budget: int, assume: dict[Any, bool], keep: bool = False
+    ) -> Delta:
+        """Run once and undo it; returns what it wrote, where that is to be kept."""
+        machine.begin(budget, assume)
+        state, machine.state = machine.state, State()
+        machine.store.log = []
+        self.analysis.statistics["runs"] += 1
+        try:
+            run()
+        except OutOfBudget:
+            self.analysis.statistics["budget: entries"] += 1
+        except RecursionError:
+            self.analysis.statistics["budget: recursion"] += 1
+        except Crash:
+            pass
+        delta: Delta = {}
+        if keep:
+            delta = machine.store.rollback(0)
+        else:
+            machine.store.undo(0)
+        machine.store.log = None
+        machine.state = state
+        return delta
+
+
+class _TooSlow(Exception):
+    """A file's analysis ran past its limit."""
+
+
+_raise_faults = False
+
+
+def raise_faults(on: bool = True) -> None:
+    """Let faults of the analyser itself escape as exceptions: for tests."""
+    global _raise_faults
+    _raise_faults = on
+
+
+_MAIN: Final = ("main",)
+
+
+def _newest(reached: dict[ir.Node, None], count: int) -> tuple[ir.Node, ...]:
+    """The nodes that came after the first `count`."""
+    return tuple(islice(reversed(reached), len(reached) - count))
+
+
+def _taken_over(path: str, last: _Pass, now: _Pass) -> bool:
+    """Take a file's outcomes from the world before, where it asked nothing in which the two differ."""
+    outcomes = last.outcomes.get(path, {})
+    if path not in last.reached or not _stands(path, last, now.world):
+        return False
+    if not all(outcome.holds(last.world, now.world) for outcome in outcomes.values()):
+        return False
+    now.outcomes[path] = {key: outcome.copied(now.world) for key, outcome in outcomes.items()}
+    now.reached[path] = last.reached[path]
+    now.machine.visited.update(dict.fromkeys(last.reached[path]))
+    return True
+
+
+def _stands(path: str, last: _Pass, world: World) -> bool:
+    """Whether the names that a file binds, when it is run or imported, mean the same as in the world before."""
+    outcomes = last.outcomes.get(path)
+    if outcomes is None:
+        return False
+    if _MAIN in outcomes:
+        return outcomes[_MAIN].holds(last.world, world)
+    asked = frozenset(last.machine.import_consulted.get(path, ()))
+    return _Outcome({}, asked, False, False, ()).holds(last.world, world)
+
+
+def _take_imports(last: _Pass, now: _Pass) -> None:
+    """Take what imports told that only files that were taken over did."""
+    there = now.machine.import_events
+    for path, events in last.machine.import_events.items():
+        if path not in there:
+            there[path] = {key: dataclasses.replace(event, world=now.world.name) for key, event in events.items()}
+            now.machine.import_consulted[path] = last.machine.import_consulted.get(path, set())

@@ -1,0 +1,298 @@
+"""Statements, except `match`, imports and assignment to targets, which have rooms of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from devlint.analysis.access import binary, iterate
+from devlint.analysis.binding import annotated, bind
+from devlint.analysis.choices import decide, narrow
+from devlint.analysis.classes import annotated_fields, find, make_members
+from devlint.analysis.containers import delete_item, extend
+from devlint.analysis.control import after_loop, fork, loop, run_try
+from devlint.analysis.decorators import decorate
+from devlint.analysis.devices import enter_device
+from devlint.analysis.dispatch import ENTER, EVALUATE, Call, executes
+from devlint.analysis.expressions import evaluate_call, function_value
+from devlint.analysis.frames import Frame
+from devlint.analysis.instances import instance_method
+from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal
+from devlint.analysis.module_methods import base_method
+from devlint.analysis.moves import note_dropped, note_rebound
+from devlint.analysis.values import (
+    UNKNOWN,
+    Class,
+    DeviceValue,
+    External,
+    Instance,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    const,
+)
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+
+@executes(ir.ExprStatement)
+def expression_statement(machine: Machine, node: ir.ExprStatement, frame: Frame) -> None:
+    """An expression whose value is not used: dropped moves are seen here."""
+    since = machine.clock
+    if isinstance(node.value, ir.Call):
+        result = evaluate_call(machine, node.value, frame, unused=True)
+        note_dropped(machine, node, result, frame, since)
+    else:
+        result = machine.evaluate(node.value, frame)
+        if isinstance(node.value, ir.Comprehension):
+            note_dropped(machine, node, result, frame, since)
+
+
+@executes(ir.Assign)
+def assign(machine: Machine, node: ir.Assign, frame: Frame) -> None:
+    """`a = b = value`."""
+    value = EVALUATE[node.value.__class__](machine, node.value, frame)
+    if node.annotation is not None and value.__class__ is Unknown:
+        value = annotated(machine, node.annotation, frame, value)
+    for target in node.targets:
+        bind(machine, target, value, node, frame)
+
+
+@executes(ir.Annotate)
+def annotate(machine: Machine, node: ir.Annotate, frame: Frame) -> None:
+    """`target: annotation` binds nothing."""
+
+
+@executes(ir.Augment)
+def augment(machine: Machine, node: ir.Augment, frame: Frame) -> None:
+    """`target operator= value`; in place for lists and tensors."""
+    old = machine.evaluate(node.target, frame)
+    value = machine.evaluate(node.value, frame)
+    if isinstance(old, Sequence) and old.kind == "list" and node.operator == "+":
+        extend(machine, old, value, node, frame)
+        return
+    if isinstance(old, Instance) and old.module is not None and node.operator == "+":
+        base_method(machine, old, "extend", Call([value], {}, node, frame))
+        return
+    result = binary(machine, node.operator, old, value, node, frame)
+    if isinstance(old, Tensor) and isinstance(result, Tensor) and result.device == old.device:
+        result = old
+    bind(machine, node.target, result, node, frame)
+
+
+@executes(ir.If)
+def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
+    """`if`: one side where the world decides, else both."""
+    decision = decide(machine, node.test, frame)
+    if decision.truth is not None:
+        narrow(machine, node.test, frame, decision.truth)
+        return branch(machine, node.body if decision.truth else node.orelse, frame)
+
+    def yes() -> Signal | None:
+        narrow(machine, node.test, frame, True)
+        return branch(machine, node.body, frame)
+
+    def no() -> Signal | None:
+        narrow(machine, node.test, frame, False)
+        return branch(machine, node.orelse, frame)
+
+    return fork(machine, decision, yes, no, frame)
+
+
+def branch(machine: Machine, statements: list[ir.Stmt], frame: Frame) -> Signal | None:
+    """Execute one side of an `if`."""
+    frame.branches += 1
+    try:
+        return machine.block(statements, frame)
+    finally:
+        frame.branches -= 1
+
+
+@executes(ir.For)
+def for_statement(machine: Machine, node: ir.For, frame: Frame) -> Signal | None:
+    """`for`."""
+    iterable = machine.evaluate(node.iterable, frame)
+    found = iterate(machine, iterable, node.iterable, frame)
+    if found is None or (not found.items and found.open):
+        items: list[Value] = [UNKNOWN, UNKNOWN]
+        is_open = True
+    else:
+        items, is_open = found.items, found.open
+        if not items:
+            return machine.block(node.orelse, frame) if node.orelse else None
+        if is_open and len(items) == 1:
+            items = items * 2
+
+    def body(value: Value) -> Signal | None:
+        bind(machine, node.target, value, node, frame)
+        signal = machine.block(node.body, frame)
+        note_rebound(machine, node, value, iterable, frame)
+        return signal
+
+    return after_loop(machine, loop(machine, items, is_open, body, node, frame), node.orelse, frame)
+
+
+@executes(ir.While)
+def while_statement(machine: Machine, node: ir.While, frame: Frame) -> Signal | None:
+    """`while`: taken to run at least once unless the condition is known to be false."""
+    decision = decide(machine, node.test, frame)
+    if decision.truth is False:
+        return machine.block(node.orelse, frame) if node.orelse else None
+
+    def body(value: Value) -> Signal | None:
+        if value is not _FIRST and decide(machine, node.test, frame).truth is False:
+            return BREAK
+        return machine.block(node.body, frame)
+
+    signal = loop(machine, [_FIRST, UNKNOWN, UNKNOWN], True, body, node, frame)
+    return after_loop(machine, signal, node.orelse, frame)
+
+
+_FIRST = Unknown("first round")
+
+
+@executes(ir.Try)
+def try_statement(machine: Machine, node: ir.Try, frame: Frame) -> Signal | None:
+    """`try`."""
+    return run_try(machine, node, frame)
+
+
+@executes(ir.With)
+def with_statement(machine: Machine, node: ir.With, frame: Frame) -> Signal | None:
+    """`with`: device contexts change the default or current device until the end."""
+    leave: list[Callable[[], None]] = []
+    suppressing = False
+    try:
+        for expression, target in node.items:
+            value = machine.evaluate(expression, frame)
+            if isinstance(value, Instance) and isinstance(value.cls, External):
+                suppressing = suppressing or value.cls.path == "contextlib.suppress"
+            bound, exit_context = enter(machine, value, expression, frame)
+            if exit_context is not None:
+                leave.append(exit_context)
+            if target is not None:
+                bind(machine, target, bound, node, frame)
+        return machine.block(node.body, frame)
+    except Crash:
+        if not suppressing:
+            raise
+        return None
+    finally:
+        for exit_context in reversed(leave):
+            exit_context()
+
+
+def enter(machine: Machine, value: Value, node: ir.Expr, frame: Frame) -> tuple[Value, Callable[[], None] | None]:
+    """Enter a context manager: what is bound to its target, and what leaving it undoes."""
+    if isinstance(value, DeviceValue):
+        return value, enter_device(machine, value, node, frame)
+    if isinstance(value, Instance):
+        if isinstance(value.cls, External):
+            opens = ENTER.get(value.cls.path)
+            return opens(machine, value, None, node, frame) if opens is not None else (value, None)
+        if find(value.cls, "__enter__") is not None:
+            call = Call([], {}, node, frame)
+            bound = instance_method(machine, value, "__enter__", call)
+
+            def leave() -> None:
+                if find(value.cls, "__exit__") is not None:
+                    instance_method(machine, value, "__exit__", call.with_arguments([const(None)] * 3))
+
+            return bound, leave
+        return value, None
+    return UNKNOWN, None
+
+
+@executes(ir.Return)
+def return_statement(machine: Machine, node: ir.Return, frame: Frame) -> Signal:
+    """`return`."""
+    return Signal("return", const(None) if node.value is None else machine.evaluate(node.value, frame))
+
+
+@executes(ir.Raise)
+def raise_statement(machine: Machine, node: ir.Raise, frame: Frame) -> Signal:
+    """`raise`."""
+    if node.value is not None:
+        machine.evaluate(node.value, frame)
+    return RAISE
+
+
+@executes(ir.Break)
+def break_statement(machine: Machine, node: ir.Break, frame: Frame) -> Signal:
+    """`break`."""
+    return BREAK
+
+
+@executes(ir.Continue)
+def continue_statement(machine: Machine, node: ir.Continue, frame: Frame) -> Signal:
+    """`continue`."""
+    return CONTINUE
+
+
+@executes(ir.Assert)
+def assert_statement(machine: Machine, node: ir.Assert, frame: Frame) -> Signal | None:
+    """`assert`: known to fail, it is a raise; else it holds."""
+    decision = decide(machine, node.test, frame)
+    if decision.truth is False:
+        return RAISE
+    narrow(machine, node.test, frame, True)
+    return None
+
+
+@executes(ir.Delete)
+def delete(machine: Machine, node: ir.Delete, frame: Frame) -> None:
+    """`del`: a deleted name is not reported as unbound."""
+    for target in node.targets:
+        if isinstance(target, ir.Name) and target.id in frame.names:
+            machine.store.put(frame.names, target.id, UNKNOWN)
+        elif isinstance(target, ir.Subscript):
+            receiver = machine.evaluate(target.value, frame)
+            delete_item(machine, receiver, machine.evaluate(target.index, frame), target, frame)
+        elif isinstance(target, ir.Attribute):
+            receiver = machine.evaluate(target.value, frame)
+            if isinstance(receiver, Instance):
+                machine.store.remove(receiver.fields, target.name)
+
+
+@executes(ir.Function)
+def function_definition(machine: Machine, node: ir.Function, frame: Frame) -> None:
+    """`def`: defaults are evaluated now, decorators applied."""
+    value: Value = function_value(machine, node, frame)
+    for decorator in reversed(node.decorators):
+        value = decorate(machine, decorator, value, node, frame)
+    machine.store.put(frame.names, node.name, value)
+
+
+@executes(ir.Class)
+def class_definition(machine: Machine, node: ir.Class, frame: Frame) -> None:
+    """`class`: the body runs in a frame of its own."""
+    bases = [machine.evaluate(base, frame) for base in node.bases]
+    value = Class(node.name, bases, {}, frame, node)
+    for keyword, expression in node.keywords:
+        metaclass = machine.evaluate(expression, frame)
+        if keyword == "metaclass" and not (isinstance(metaclass, External) and metaclass.path == "abc.ABCMeta"):
+            value.properties["built elsewhere"] = True
+    inner = Frame(value.fields, frame, frame.namespace, frame.tick)
+    inner.owner = value
+    inner.function = frame.function
+    machine.block(node.body, inner)
+    for base in bases:
+        if isinstance(base, External) and base.path.split(".")[-1] in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"):
+            value.properties["enum"] = True
+        elif isinstance(base, Class) and base.properties.get("enum"):
+            value.properties["enum"] = True
+        if isinstance(base, Class) and base.properties.get("built elsewhere"):
+            value.properties["built elsewhere"] = True
+        if isinstance(base, External) and base.path in ("typing.NamedTuple",):
+            value.dataclass_fields = annotated_fields(node)
+        if isinstance(base, Class) and base.dataclass_fields is not None and value.dataclass_fields is None:
+            value.dataclass_fields = list(base.dataclass_fields)
+    if value.properties.get("enum"):
+        make_members(machine, value)
+    result: Value = value
+    for decorator in reversed(node.decorators):
+        result = decorate(machine, decorator, result, node, frame)
+    machine.store.put(frame.names, node.name, result)

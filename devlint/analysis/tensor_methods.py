@@ -1,0 +1,312 @@
+"""Tensor methods that are more than a row of the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from devlint.analysis.devices import is_device_like, legacy_error, resolve, use
+from devlint.analysis.dispatch import (
+    METHOD,
+    Call,
+    on,
+)
+from devlint.analysis.events import (
+    LegacyType,
+)
+from devlint.analysis.host import pin, read_pending, synchronize, to_host
+from devlint.analysis.moves import note_transfer
+from devlint.analysis.results import (
+    derived,
+    shape,
+)
+from devlint.analysis.rows import apply_row
+from devlint.analysis.values import (
+    NONE,
+    NUMBER,
+    POISON,
+    SIZE,
+    SOME_RANK,
+    STRING,
+    UNKNOWN,
+    Array,
+    Const,
+    External,
+    Scalar,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    const,
+    constant,
+)
+from devlint.semantics import table
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+
+Method: TypeAlias = "Callable[[Machine, Tensor, Call, str], Value]"
+METHODS: dict[str, Method] = {}
+
+
+@on(METHOD, Tensor)
+def tensor_method(machine: Machine, value: Tensor, name: str, call: Call) -> Value:
+    """`tensor.name(...)`."""
+    model = METHODS.get(name)
+    if model is not None:
+        return model(machine, value, call, name)
+    row = table.method(name)
+    if row is None:
+        return UNKNOWN
+    return apply_row(machine, row, call, value)
+
+
+# -- moving
+
+
+@on(METHODS, "to")
+def method_to(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`tensor.to(device | dtype | other)`."""
+    target = call.argument(0, "device")
+    if target is None:
+        target = call.keywords.get("other")
+    if isinstance(target, Scalar) and target.kind != "dtype":
+        return moved(machine, value, None, call)  # one of several numbers or names
+    if target is None or isinstance(target, (External, Scalar)):
+        made = derived(value)
+        dtype = target if target is not None else call.keywords.get("dtype")
+        made.dtype = dtype.path if isinstance(dtype, External) else None
+        second = call.argument(1, "device") if "device" not in call.keywords else None
+        if isinstance(target, External) and second is not None and is_device_like(second):
+            return moved(machine, value, resolve(machine, second, call.node, call.frame, ".to"), call)
+        if call.open:
+            made.device = None
+        return made
+    if isinstance(target, Tensor):
+        return moved(machine, value, target.device, call)
+    if isinstance(target, Unknown):
+        made = Tensor(None, value.rank, value.origin)
+        made.requires_grad = value.requires_grad
+        return made
+    if isinstance(target, Const) and target.value is None:
+        return value if "dtype" not in call.keywords else derived(value)
+    device = resolve(machine, target, call.node, call.frame, ".to")
+    if device == POISON:
+        return Tensor(POISON)
+    result = moved(machine, value, device, call)
+    return note_pending(machine, value, result, call)
+
+
+@on(METHODS, "cuda")
+def method_cuda(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`tensor.cuda(device)`."""
+    target = call.given(0, "device")
+    if isinstance(target, (Unknown, Scalar)):
+        if machine.device_count == 0 and not machine.protocol:
+            device = use(machine, "cuda", None, call.node, call.frame, ".cuda")
+            return Tensor(device, value.rank)
+        return moved(machine, value, None, call)
+    if target is None:
+        device = use(machine, "cuda", None, call.node, call.frame, ".cuda")
+    else:
+        device = resolve(machine, target, call.node, call.frame, ".cuda")
+    if device == POISON:
+        return Tensor(POISON)
+    return moved(machine, value, device, call)
+
+
+@on(METHODS, "cpu")
+def method_cpu(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`tensor.cpu()`: waits for the device."""
+    synchronize(machine, value, call, ".cpu()")
+    return value if value.device == "cpu" else moved(machine, value, "cpu", call)
+
+
+@on(METHODS, "type")
+def method_type(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`tensor.type(torch.FloatTensor)` moves to the CPU; `torch.cuda.FloatTensor` to CUDA; a dtype keeps the device."""
+    target = call.argument(0, "dtype")
+    if target is None:
+        return STRING
+    path = target.path if isinstance(target, External) else target.value if isinstance(target, Const) else None
+    if not isinstance(path, str):
+        return Tensor(None, value.rank, value.origin)
+    if path.startswith("torch.cuda.") and path.endswith("Tensor"):
+        return legacy_move(machine, value, path, call)
+    if path.startswith("torch.") and path.endswith("Tensor"):
+        if value.device in ("cpu", None, POISON):
+            return derived(value)
+        made = Tensor("cpu", value.rank, machine.origin("type-cast", call.node, call.frame, "cpu", path, value.origin))
+        made.requires_grad = value.requires_grad
+        return made
+    return derived(value)
+
+
+@on(METHODS, "type_as")
+def method_type_as(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`tensor.type_as(other)`: its type and its device."""
+    other = call.argument(0, "other")
+    if isinstance(other, Tensor):
+        return moved(machine, value, other.device, call)
+    return Tensor(None, value.rank)
+
+
+@on(METHODS, "copy_")
+def method_copy(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`tensor.copy_(other)`: across devices on purpose; into pinned memory without blocking, it is not there yet."""
+    other = call.argument(0, "src")
+    blocking = constant(call.argument(1, "non_blocking"))
+    if isinstance(other, Tensor) and value.device == "cpu" and other.device not in (None, "cpu", POISON):
+        if blocking is True and value.pinned:
+            mark = machine.origin("async-copy", call.node, call.frame, "cpu", "", value.origin)
+            for written in (value, value.base):
+                if written is not None:
+                    machine.store.set(written, "pending", machine.state.synchronizations)
+                    machine.store.set(written, "origin", mark)
+        else:
+            synchronize(machine, other, call, ".copy_()")
+    return value
+
+
+def moved(machine: Machine, value: Tensor, device: str | None, call: Call, note: str = "") -> Tensor:
+    """What `.to(device)` gives: the tensor itself when it is there already."""
+    if device is not None and device == value.device:
+        return value
+    note_transfer(machine, value, device, call)
+    made = Tensor(
+        device,
+        value.rank,
+        machine.origin("moved", call.node, call.frame, device, note, value.origin),
+        dtype=value.dtype,
+        size=value.size,
+    )
+    assert made.origin is not None
+    made.origin.source = value
+    made.origin.product = made
+    made.requires_grad = True if value.is_parameter else value.requires_grad
+    if device is None and value.assumed:
+        made.assumed = True
+    return made
+
+
+def note_pending(machine: Machine, value: Tensor, result: Tensor, call: Call) -> Tensor:
+    """A device-to-host copy with non_blocking=True is not there before a synchronization."""
+    blocking = constant(call.keywords.get("non_blocking", call.argument(1, "non_blocking")))
+    if result.device == "cpu" and blocking is True and value.device != "cpu" and result is not value:
+        if value.device is None and not machine.has_cuda:
+            return result
+        result.pending = machine.state.synchronizations
+        result.origin = machine.origin("async-copy", call.node, call.frame, "cpu", "", value.origin)
+        result.origin.source = value
+        result.origin.product = result
+    return result
+
+
+def legacy_move(machine: Machine, value: Tensor, path: str, call: Call) -> Value:
+    """`.type(torch.cuda.FloatTensor)`."""
+    site = machine.site(call.node, call.frame)
+    error = legacy_error(machine, "torch.Tensor.type")
+    machine.emit(LegacyType, site, error=error, text=path, operation=".type")
+    device = use(machine, "cuda", None, call.node, call.frame, ".type", kind="legacy")
+    return Tensor(POISON) if device == POISON else moved(machine, value, device, call)
+
+
+# -- leaving tensors
+
+
+@on(METHODS, "numpy", "__array__")
+def method_numpy(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`tensor.numpy()`: CPU only, unless `force=True`."""
+    if constant(call.argument(0, "force")) is True:
+        synchronize(machine, value, call, ".numpy()")
+        return Array(value.rank)
+    receiver = (
+        call.node.function.value
+        if isinstance(call.node, ir.Call) and isinstance(call.node.function, ir.Attribute)
+        else None
+    )
+    to_host(machine, value, ".numpy()", call.node, call.frame, "numpy", receiver)
+    read_pending(machine, value, ".numpy()", call.node, call.frame)
+    return Array(value.rank, value if value.pending is not None else None)
+
+
+@on(METHODS, "item", "tolist", "__float__", "__int__")
+def method_item(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`.item()`, `.tolist()`: Python values; waits for the device."""
+    synchronize(machine, value, call, f".{name}()")
+    read_pending(machine, value, f".{name}()", call.node, call.frame)
+    return NUMBER if name != "tolist" else Sequence("list", [NUMBER, NUMBER] if value.rank == 1 else [], True)
+
+
+@on(METHODS, "get_device")
+def method_get_device(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`tensor.get_device()`: an index, -1 on the CPU."""
+    if value.device == "cpu":
+        return Const(-1, machine.site(call.node, call.frame))
+    if value.device is not None and value.device.startswith("cuda:"):
+        return Const(int(value.device[5:]), None)
+    return NUMBER
+
+
+@on(METHODS, "size")
+def method_size(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`tensor.size()`, `tensor.size(0)`."""
+    if call.positional or call.keywords:
+        if constant(call.argument(0, "dim")) == 0 and value.size is not None:
+            return const(value.size)
+        return SIZE
+    return shape(value)
+
+
+@on(METHODS, "numel", "nelement")
+def method_numel(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`tensor.numel()`."""
+    return const(0) if value.size == 0 else SIZE
+
+
+@on(METHODS, "dim", "ndimension")
+def method_dim(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`tensor.dim()`."""
+    return const(value.rank) if value.rank is not None and value.rank < SOME_RANK else SIZE
+
+
+# -- others
+
+
+@on(METHODS, "pin_memory")
+def method_pin(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`tensor.pin_memory()`: dense CPU tensors only."""
+    """`tensor.pin_memory()`."""
+    return pin(machine, value, call)
+
+
+@on(METHODS, "requires_grad_")
+def method_requires_grad(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`tensor.requires_grad_()` in place."""
+    flag = constant(call.argument(0, "requires_grad"))
+    machine.store.set(value, "requires_grad", flag is not False)
+    return value
+
+
+@on(METHODS, "detach", "detach_")
+def method_detach(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`tensor.detach()`."""
+    made = derived(value)
+    made.requires_grad = False
+    made.is_parameter = False
+    return made
+
+
+@on(METHODS, "backward", "register_hook", "retain_grad", "__setstate__")
+def method_nothing(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """Methods that give nothing."""
+    return NONE
+
+
+@on(METHODS, "unsqueeze", "unsqueeze_")
+def method_unsqueeze(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """One dimension more."""
+    made = derived(value, value.rank + 1 if value.rank is not None and value.rank < SOME_RANK else SOME_RANK)
+    return value if name.endswith("_") else made

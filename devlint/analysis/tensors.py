@@ -1,0 +1,186 @@
+"""Tensors: attributes, truth and operators. Methods are in `tensor_methods`, indexing in `indexing`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devlint.analysis.dispatch import (
+    ASSIGN_ATTRIBUTE,
+    ATTRIBUTE,
+    BINARY,
+    TRUTH,
+    Call,
+    on,
+)
+from devlint.analysis.host import to_host
+from devlint.analysis.meeting import Part, meet
+from devlint.analysis.results import (
+    broadcast_rank,
+    derived,
+    device_of,
+    product_rank,
+    shape,
+)
+from devlint.analysis.rows import apply_row
+from devlint.analysis.values import (
+    BOOL,
+    DTYPE,
+    POISON,
+    SCALAR,
+    SIZE,
+    SOME_RANK,
+    UNKNOWN,
+    Array,
+    Const,
+    External,
+    Method,
+    Scalar,
+    Tensor,
+    Unknown,
+    Value,
+    const,
+)
+from devlint.semantics import table
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+
+
+@on(ATTRIBUTE, Tensor)
+def tensor_attribute(machine: Machine, value: Tensor, name: str, node: ir.Node, frame: Frame) -> Value:
+    """`tensor.name`."""
+    if name == "device":
+        return device_of(value)
+    if name == "is_cuda":
+        if machine.device_count == 0:
+            return const(False)
+        return BOOL if value.device in (None, POISON) else const(str(value.device).startswith("cuda"))
+    if name == "is_cpu":
+        return BOOL if value.device in (None, POISON) else const(value.device == "cpu")
+    if name == "data":
+        return value
+    if name == "shape":
+        return shape(value)
+    if name == "ndim":
+        return const(value.rank) if value.rank is not None and value.rank < SOME_RANK else SIZE
+    if name == "dtype":
+        return External(value.dtype) if value.dtype else DTYPE
+    if name in ("T", "mT", "H", "mH", "real", "imag"):
+        return derived(value)
+    if name == "grad":
+        return derived(value) if value.device is not None else UNKNOWN
+    if name in ("requires_grad", "is_leaf", "is_sparse", "is_quantized"):
+        return const(value.requires_grad) if name == "requires_grad" and value.requires_grad is not None else BOOL
+    if name in ("layout", "grad_fn", "names", "_version"):
+        return SCALAR
+    row = table.method(name)
+    if row is not None and "property" in row.flags:
+        return apply_row(machine, row, Call([], {}, node, frame), value)
+    return Method(value, name)
+
+
+@on(ASSIGN_ATTRIBUTE, Tensor)
+def assign_tensor_attribute(
+    machine: Machine, value: Tensor, name: str, new: Value, node: ir.Node, frame: Frame
+) -> None:
+    """`tensor.data = other` moves in place; `tensor.requires_grad = True`."""
+    if name == "data" and isinstance(new, Tensor) and new is not value:
+        machine.store.set(value, "device", new.device)
+        machine.store.set(value, "origin", new.origin)
+    elif name == "requires_grad" and isinstance(new, Const):
+        machine.store.set(value, "requires_grad", bool(new.value))
+
+
+@on(TRUTH, Tensor)
+def tensor_truth(machine: Machine, value: Tensor) -> bool | None:
+    """The truth of a tensor is not known."""
+    return None
+
+
+# -- operators
+
+
+@on(BINARY, Tensor)
+def tensor_binary(
+    machine: Machine, operator: str, left: Value, right: Value, node: ir.Node, frame: Frame
+) -> Value | None:
+    """`left operator right` with a tensor."""
+    for side in (left, right):
+        if isinstance(side, Array):
+            other = right if side is left else left
+            if isinstance(other, Tensor) and other.device not in (None, "cpu", POISON) and side is left:
+                to_host(machine, other, "numpy operator", node, frame, "numpy")
+                return UNKNOWN
+            return Tensor(other.device) if isinstance(other, Tensor) else UNKNOWN
+        if not isinstance(side, (Tensor, Const, Scalar, Unknown)):
+            return UNKNOWN
+    demand = "strict" if operator == "@" else "combine"
+    left_node, right_node = getattr(node, "left", None), getattr(node, "right", None)
+    if isinstance(node, ir.Augment):
+        left_node, right_node = node.target, node.value
+        demand_left = "strict"
+    else:
+        demand_left = demand
+    main, clashed = meet(
+        machine,
+        [Part(left, demand_left, left_node), Part(right, demand, right_node)],
+        _OPERATIONS.get(operator, operator),
+        node,
+        frame,
+    )
+    if clashed:
+        return Tensor(POISON)
+    if main is None:
+        return Tensor(None)
+    return derived(main, broadcast_rank([left, right]) if operator != "@" else product_rank(left, right))
+
+
+_OPERATIONS = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "div",
+    "//": "floor_divide",
+    "%": "remainder",
+    "**": "pow",
+    "@": "matmul",
+    "&": "bitwise_and",
+    "|": "bitwise_or",
+    "^": "bitwise_xor",
+}
+
+
+def compare_tensors(machine: Machine, symbol: str, left: Value, right: Value, node: ir.Compare, frame: Frame) -> Value:
+    """An elementwise comparison gives a boolean tensor."""
+    if not isinstance(left, (Tensor, Const, Scalar, Unknown)) or not isinstance(
+        right, (Tensor, Const, Scalar, Unknown)
+    ):
+        return BOOL
+    if isinstance(left, Const) and not isinstance(left.value, (int, float)):
+        return BOOL
+    if isinstance(right, Const) and not isinstance(right.value, (int, float)):
+        return BOOL
+    main, clashed = meet(
+        machine,
+        [Part(left, "combine", node.left), Part(right, "combine", node.right)],
+        {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}[symbol],
+        node,
+        frame,
+    )
+    if clashed:
+        return Tensor(POISON)
+    if main is None:
+        return UNKNOWN
+    made = derived(main, broadcast_rank([left, right]))
+    made.dtype = "torch.bool"
+    return made
+
+
+def combine(machine: Machine, values: list[Value], node: ir.Node, frame: Frame, operation: str = "") -> Value:
+    """The elementwise combination of values, for builtins such as `sum`."""
+    main, clashed = meet(machine, [Part(value, "combine", None) for value in values], operation or "add", node, frame)
+    if clashed:
+        return Tensor(POISON)
+    return UNKNOWN if main is None else derived(main, None)

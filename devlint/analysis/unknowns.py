@@ -1,0 +1,181 @@
+"""Values of which little is known: numbers and strings of unknown value, and unknowns with a name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from devlint.analysis.constants import scalar_result, text_result
+from devlint.analysis.devices import is_device_like, resolve, use
+from devlint.analysis.dispatch import ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
+from devlint.analysis.values import (
+    FALSE,
+    NUMBER,
+    SCALAR,
+    STRING,
+    UNKNOWN,
+    Array,
+    Const,
+    DeviceValue,
+    Instance,
+    Method,
+    Scalar,
+    Tensor,
+    Unknown,
+    Value,
+    constant,
+    is_none,
+)
+from devlint.semantics.devices import parse_device
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+    from devlint.syntax import ir
+
+_LONGEST_PATH: Final = 80
+_PURE: Final = frozenset({"startswith", "endswith", "lower", "upper", "strip", "casefold", "split", "get", "isdigit"})
+"""Methods that give the same answer each time they are asked with the same arguments."""
+
+
+# -- numbers and strings
+
+
+@on(TRUTH, Scalar)
+def scalar_truth(machine: Machine, value: Scalar) -> bool | None:
+    """A number that is at least 1 is true."""
+    return True if value.low is not None and value.low > 0 else None
+
+
+@on(ATTRIBUTE, Scalar)
+def scalar_attribute(machine: Machine, value: Scalar, name: str, node: ir.Node, frame: Frame) -> Value:
+    """`n.real` is a number; what else a number or string has are methods."""
+    return NUMBER if name in ("real", "imag", "itemsize", "bits", "min", "max", "eps") else Method(value, name)
+
+
+@on(METHOD, Scalar)
+def scalar_method(machine: Machine, value: Scalar, name: str, call: Call) -> Value:
+    """`n.name(...)`."""
+    if value.kind == "number":
+        return NUMBER
+    if hasattr(str, name):
+        return text_result(name)
+    return NUMBER if name in ("item", "bit_length", "is_integer") else SCALAR
+
+
+@on(ITEM, Scalar)
+def scalar_item(machine: Machine, value: Scalar, index: Value, node: ir.Node, frame: Frame) -> Value:
+    """A part of a string."""
+    return STRING if value.kind == "string" else SCALAR
+
+
+@on(ITERATE, Scalar)
+def iterate_scalar(machine: Machine, value: Scalar, node: ir.Node, frame: Frame, wanted: int) -> Iteration | None:
+    """The characters of a string."""
+    return Iteration([STRING], True) if value.kind == "string" else None
+
+
+@on(BINARY, Scalar)
+def scalar_operator(
+    machine: Machine, operator: str, left: Value, right: Value, node: ir.Node, frame: Frame
+) -> Value | None:
+    """Arithmetic in which some number or string is not known."""
+    if isinstance(left, (Const, Scalar)) and isinstance(right, (Const, Scalar)):
+        return scalar_result(operator, left, right)
+    if operator == "%" and isinstance(left, Scalar) and left.kind == "string":
+        return STRING
+    return None
+
+
+# -- unknowns
+
+
+@on(TRUTH, Unknown)
+def unknown_truth(machine: Machine, value: Unknown) -> bool | None:
+    """Not known."""
+    return None
+
+
+@on(ATTRIBUTE, Unknown)
+def unknown_attribute(machine: Machine, value: Unknown, name: str, node: ir.Node, frame: Frame) -> Value:
+    """`args.name`."""
+    if name == "is_cuda" and machine.device_count == 0:
+        return FALSE
+    return extended(value, f".{name}")
+
+
+def _moved(machine: Machine, name: str, call: Call) -> Value:
+    """`x.to(device)`, `x.cuda()`, `x.cpu()` of something unknown: for what follows it is a tensor on that device."""
+    target = call.argument(0, "device")
+    if call.open:
+        return UNKNOWN
+    if name == "cpu":
+        device = None if call.positional or call.keywords else "cpu"
+    elif name == "cuda" and (target is None or is_none(target)):
+        device = use(machine, "cuda", None, call.node, call.frame, ".cuda")
+    elif isinstance(target, DeviceValue) or (isinstance(target, Const) and is_device_like(target)):
+        if isinstance(target, Const) and isinstance(target.value, str) and parse_device(target.value) is None:
+            return UNKNOWN
+        device = resolve(machine, target, call.node, call.frame, f".{name}")
+    else:
+        return UNKNOWN
+    if device is None:
+        return UNKNOWN
+    made = Tensor(device, None, machine.origin("moved", call.node, call.frame, device))
+    named = isinstance(target, Const) and target.value == "cpu"
+    if named and constant(call.keywords.get("non_blocking")) is True and machine.world.has_cuda:
+        made.pending = machine.state.synchronizations
+        made.origin = machine.origin("async-copy", call.node, call.frame, "cpu")
+    return made
+
+
+@on(METHOD, Unknown)
+def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> Value:
+    """`args.name(...)`: `cfg.get("key")` is `cfg["key"]`, and questions about a named string have names.
+
+    What is moved to a known device is there afterwards, whatever it is.
+    """
+    if name in ("to", "cuda", "cpu"):
+        return _moved(machine, name, call)
+    if value.path is None or name not in _PURE or call.keywords or call.open:
+        return UNKNOWN
+    if name == "get":
+        return _extended_by(value, call.positional[0]) if call.positional else UNKNOWN
+    if not all(isinstance(item, Const) for item in call.positional):
+        return UNKNOWN
+    arguments = ", ".join(repr(item.value) for item in call.positional if isinstance(item, Const))
+    return extended(value, f".{name}({arguments})")
+
+
+@on(ITEM, Unknown)
+def unknown_item(machine: Machine, value: Unknown, index: Value, node: ir.Node, frame: Frame) -> Value:
+    """`cfg["key"]`."""
+    return _extended_by(value, index)
+
+
+def _extended_by(value: Unknown, index: Value) -> Value:
+    if isinstance(index, Const) and isinstance(index.value, (str, int)):
+        return extended(value, f"[{index.value!r}]")
+    return UNKNOWN
+
+
+def extended(value: Unknown, suffix: str) -> Value:
+    """Return the unknown whose name goes on."""
+    if value.path is None or len(value.path) + len(suffix) > _LONGEST_PATH:
+        return UNKNOWN
+    return Unknown(value.path + suffix, value.named)
+
+
+@on(ITERATE, Unknown)
+def iterate_unknown(machine: Machine, value: Unknown, node: ir.Node, frame: Frame, wanted: int) -> Iteration | None:
+    """Nothing is known."""
+    return None
+
+
+@on(BINARY, Unknown)
+def unknown_operator(
+    machine: Machine, operator: str, left: Value, right: Value, node: ir.Node, frame: Frame
+) -> Value | None:
+    """Not known, unless the other side knows (a tensor on the right answers for itself)."""
+    if isinstance(left, Unknown) and isinstance(right, (Tensor, Array, Instance, DeviceValue)):
+        return None
+    return UNKNOWN

@@ -1,0 +1,400 @@
+"""Abstract values. Immutable unless the docstring says "object".
+
+An object has identity: one Python object of the interpreter for one execution of an allocation, so that aliases see
+what is done to it. Objects are changed through the store only (`devlint.analysis.store`), which can undo it.
+There are no unions: where two unlike values join, the result is `Unknown`, and the store notes what was lost.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
+
+from devlint.analysis.events import Site
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame, Namespace
+    from devlint.analysis.origins import Origin
+    from devlint.syntax import ir
+
+POISON: Final = "!"
+"""The device of a tensor that a reported crash has touched: it absorbs, so that one bug does not echo."""
+
+
+birth: Final = count().__next__
+"""The next moment of creation: tells what a round of a loop made itself from what was there before."""
+
+
+class Value:
+    """An abstract value."""
+
+    __slots__ = ()
+
+
+class Const(Value):
+    """A known Python value (number, str, bytes, bool, None, Ellipsis). `site`: where a string was written."""
+
+    __slots__ = ("value", "site")
+
+    def __init__(self, value: Any, site: Site | None = None) -> None:
+        self.value = value
+        self.site = site
+
+    def __repr__(self) -> str:
+        return f"Const({self.value!r})"
+
+
+class Unknown(Value):
+    """Nothing is known. `path` is its canonical name (`args.cuda`), which makes it a choice that can be named.
+
+    `named`: the path is a free input of the program (an argument, a flag), so both answers are real.
+    `default`: what the program itself says it is unless the user says otherwise (an argparse default).
+    """
+
+    __slots__ = ("path", "named", "default")
+
+    def __init__(self, path: str | None = None, named: bool = False, default: Value | None = None) -> None:
+        self.path = path
+        self.named = named
+        self.default = default
+
+    def __repr__(self) -> str:
+        return f"Unknown({self.path})"
+
+
+class Scalar(Value):
+    """A Python number, string, bool, dtype or shape entry of unknown value: surely no tensor and harmless.
+
+    `low` is a lower bound of a number (0 for sizes), or None. `kind` is `number`, `string`, `bool`, `dtype` or "".
+    """
+
+    __slots__ = ("low", "kind")
+
+    def __init__(self, low: int | None = None, kind: str = "") -> None:
+        self.low = low
+        self.kind = kind
+
+    def __repr__(self) -> str:
+        return f"Scalar({self.kind})"
+
+
+SOME_INDEX: Final = -2
+"""The index of a device that has one, nobody knows which."""
+
+
+class DeviceValue(Value):
+    """A `torch.device`; an index of None is the current device, SOME_INDEX is not known. `site`: where it was named.
+
+    `is_text`: it is a string that names such a device (`f"cuda:{rank}"`), not a handle.
+    """
+
+    __slots__ = ("type", "index", "site", "is_text")
+
+    def __init__(self, type: str, index: int | None = None, site: Site | None = None) -> None:
+        self.type = type
+        self.index = index
+        self.site = site
+        self.is_text = False
+
+    def __repr__(self) -> str:
+        return f"DeviceValue({self})"
+
+    def __str__(self) -> str:
+        if self.index == SOME_INDEX:
+            return f"{self.type}:?"
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+
+class Tensor(Value):
+    """A tensor object.
+
+    `device`: `cpu`, `cuda:0`, ...; None is unknown, POISON was part of a reported crash.
+    `rank`: number of dimensions (SOME_RANK: at least one), None unknown; `size`: length of the first, if known.
+    `origin`: how it came to be. `is_parameter`: an `nn.Parameter`. `assumed`: an input by protocol.
+    `pending`: for a non-blocking copy to the host, the number of synchronizations there had been.
+    `requires_grad`: True, False or None. `dtype`: `torch.float32` or None. `pinned`: in page-locked host memory.
+    `base`: the tensor of which this is a view, by indexing.
+    """
+
+    __slots__ = (
+        "device",
+        "rank",
+        "origin",
+        "is_parameter",
+        "assumed",
+        "pending",
+        "requires_grad",
+        "dtype",
+        "size",
+        "pinned",
+        "base",
+    )
+
+    def __init__(
+        self,
+        device: str | None,
+        rank: int | None = None,
+        origin: Origin | None = None,
+        *,
+        is_parameter: bool = False,
+        assumed: bool = False,
+        requires_grad: bool | None = None,
+        dtype: str | None = None,
+        size: int | None = None,
+    ) -> None:
+        self.device = device
+        self.rank = rank
+        self.origin = origin
+        self.is_parameter = is_parameter
+        self.assumed = assumed
+        self.pending: int | None = None
+        self.requires_grad = requires_grad
+        self.dtype = dtype
+        self.size = size
+        self.pinned = False
+        self.base: Tensor | None = None
+
+    def __repr__(self) -> str:
+        return f"Tensor({self.device}, rank={self.rank}, {self.origin and self.origin.kind})"
+
+
+class Array(Value):
+    """A numpy array. `source` is the tensor whose memory it shares, where that matters (an unsynchronized copy)."""
+
+    __slots__ = ("rank", "source")
+
+    def __init__(self, rank: int | None = None, source: Tensor | None = None) -> None:
+        self.rank = rank
+        self.source = source
+
+    def __repr__(self) -> str:
+        return "Array()"
+
+
+class Sequence(Value):
+    """A list, tuple, set or generator object: a known prefix, and perhaps more. `items` is replaced, never mutated."""
+
+    __slots__ = ("kind", "items", "open", "born")
+
+    def __init__(self, kind: str, items: list[Value], open: bool = False) -> None:
+        self.kind = kind
+        self.items = items
+        self.open = open
+        self.born = birth()
+
+    def __repr__(self) -> str:
+        return f"Sequence({self.kind}, {self.items}{', ...' if self.open else ''})"
+
+
+class Mapping(Value):
+    """A dict object: values by constant key, and `rest` for the keys that are not known. `items` is replaced.
+
+    `kind` names special dicts: `OrderedDict`, `defaultdict` (then `factory` makes missing values), `state_dict`. `of`:
+    the object whose `__dict__` it is.
+    """
+
+    __slots__ = ("items", "rest", "open", "kind", "factory", "born", "of")
+
+    def __init__(
+        self,
+        items: dict[Any, Value],
+        rest: Value | None = None,
+        open: bool = False,
+        kind: str = "dict",
+        factory: Value | None = None,
+    ) -> None:
+        self.items = items
+        self.rest = rest
+        self.open = open or rest is not None
+        self.kind = kind
+        self.factory = factory
+        self.born = birth()
+        self.of: Instance | None = None
+
+    def __repr__(self) -> str:
+        return f"Mapping({self.items}{', ...' if self.open else ''})"
+
+
+class Function(Value):
+    """A user function with its closure, defaults evaluated at its definition, and, for methods, its class.
+
+    `kind`: "", `property`, `setter`, `staticmethod`, `classmethod`, `cached_property`, `contextmanager`.
+    """
+
+    __slots__ = ("node", "frame", "defaults", "owner", "kind", "attributes")
+
+    def __init__(self, node: ir.Function, frame: Frame, defaults: dict[str, Value], owner: Class | None) -> None:
+        self.node = node
+        self.frame = frame
+        self.defaults = defaults
+        self.owner = owner
+        self.kind = ""
+        self.attributes: dict[str, Value] = {}
+
+    def __repr__(self) -> str:
+        return f"Function({self.node.name})"
+
+
+class Bound(Value):
+    """A function or an external name, bound to its receiver: `x.method`."""
+
+    __slots__ = ("function", "receiver")
+
+    def __init__(self, function: Value, receiver: Value) -> None:
+        self.function = function
+        self.receiver = receiver
+
+
+class Method(Value):
+    """A method of a value whose methods are models (`x.to` of a tensor, `xs.append`), taken but not yet called."""
+
+    __slots__ = ("receiver", "name")
+
+    def __init__(self, receiver: Value, name: str) -> None:
+        self.receiver = receiver
+        self.name = name
+
+
+class Class(Value):
+    """A user class object. `fields` are its attributes; `dataclass_fields` the names of its fields in order."""
+
+    __slots__ = ("name", "bases", "fields", "frame", "node", "order", "dataclass_fields", "is_module", "properties")
+
+    def __init__(self, name: str, bases: list[Value], fields: dict[str, Value], frame: Frame, node: ir.Class) -> None:
+        self.name = name
+        self.bases = bases
+        self.fields = fields
+        self.frame = frame
+        self.node = node
+        self.order: list[Value] | None = None
+        self.dataclass_fields: list[str] | None = None
+        self.is_module: bool | None = None
+        self.properties: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"Class({self.name})"
+
+
+class Instance(Value):
+    """An object with attributes. `cls` is a user class, or the External whose model it is.
+
+    `state`: what a model keeps (a loader its dataset, an optimizer its parameters); changed through the store.
+    `module` is set for `nn.Module` instances.
+    """
+
+    __slots__ = ("cls", "fields", "state", "module", "site")
+
+    def __init__(self, cls: Class | External, site: Site | None = None) -> None:
+        self.cls = cls
+        self.fields: dict[str, Value] = {}
+        self.state: dict[str, Any] = {}
+        self.module: ModuleState | None = None
+        self.site = site
+
+    def __repr__(self) -> str:
+        return f"Instance({self.cls!r})"
+
+
+class ModuleState:
+    """What makes an instance an `nn.Module`: which of its fields are registered, and how.
+
+    `kinds`: field name -> `parameter`, `buffer`, `module` (others are plain); `places`: where plain fields were
+    assigned; `children`: members of a Sequential, ModuleList or ParameterList, in order, None when not known.
+    `row`: the semantics row of a built-in module. `unsure`: registration by unknown names, or an overridden `_apply`.
+    `device`: the device that the last move gave it (None: never moved). `moved_at`: where.
+    """
+
+    __slots__ = ("kinds", "places", "children", "row", "unsure", "device", "moved_at", "placed_itself")
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, str] = {}
+        self.places: dict[str, Site] = {}
+        self.children: list[Value] | None = []
+        self.row: Any = None
+        self.unsure = False
+        self.device: str | None = None
+        self.moved_at: Site | None = None
+        self.placed_itself = False
+
+
+class ModuleValue(Value):
+    """A Python file of the project, imported."""
+
+    __slots__ = ("namespace",)
+
+    def __init__(self, namespace: Namespace) -> None:
+        self.namespace = namespace
+
+
+class External(Value):
+    """A dotted name outside the project: `torch.nn.Linear`. Models and tables answer for it.
+
+    `site`: where it was named, kept for the types that name a device (`torch.cuda.FloatTensor`).
+    """
+
+    __slots__ = ("path", "site")
+
+    def __init__(self, path: str, site: Site | None = None) -> None:
+        self.path = path
+        self.site = site
+
+    def __repr__(self) -> str:
+        return f"External({self.path})"
+
+
+class Super(Value):
+    """What `super()` gives: attributes of the receiver's classes after `owner`."""
+
+    __slots__ = ("owner", "receiver")
+
+    def __init__(self, owner: Class, receiver: Value) -> None:
+        self.owner = owner
+        self.receiver = receiver
+
+
+NONE: Final = Const(None)
+TRUE: Final = Const(True)
+FALSE: Final = Const(False)
+UNKNOWN: Final = Unknown()
+SCALAR: Final = Scalar()
+NUMBER: Final = Scalar(kind="number")
+STRING: Final = Scalar(kind="string")
+BOOL: Final = Scalar(kind="bool")
+DTYPE: Final = Scalar(kind="dtype")
+SIZE: Final = Scalar(low=1, kind="number")
+"""A length or dimension: taken to be at least 1, as a loop is taken to run at least once."""
+SLICE: Final = Scalar(kind="slice")
+
+_SMALL: Final = [Const(number) for number in range(-8, 257)]
+SOME_RANK: Final = 64
+"""The rank of a tensor that has dimensions, nobody knows how many."""
+MAX_ITEMS: Final = 64
+"""How many items of a container are kept apart; past that it is open."""
+
+
+def const(value: Any, site: Site | None = None) -> Const:
+    """Return the constant, the interned one where there is one."""
+    if value is None:
+        return NONE
+    if value is True:
+        return TRUE
+    if value is False:
+        return FALSE
+    if value.__class__ is int and -8 <= value <= 256:
+        return _SMALL[value + 8]
+    return Const(value, site)
+
+
+def is_none(value: Value | None) -> bool:
+    """Tell whether the value is surely None (or was not given at all)."""
+    return value is None or (value.__class__ is Const and value.value is None)
+
+
+def constant(value: Value | None) -> Any:
+    """Return the Python value of a constant; `...` where it is not known (or absent)."""
+    return value.value if isinstance(value, Const) else ...
+
+
+def is_harmless(value: Value) -> bool:
+    """Tell whether the value is surely a plain Python number, string or None."""
+    return value.__class__ is Const or value.__class__ is Scalar

@@ -1,0 +1,140 @@
+"""Conditions that the program leaves open: explored, consistently, within bounds; budgets end in silence."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from devlint.analysis.events import DeviceUnavailable, MixedDevices
+from tests.analysis.analysed import analysed, told
+
+HEAD = """\
+import argparse
+import torch
+parser = argparse.ArgumentParser()
+parser.add_argument("--cuda", action="store_true")
+parser.add_argument("--half", action="store_true")
+parser.add_argument("--gpu", type=int)
+args = parser.parse_args()
+args.cuda = args.cuda and torch.cuda.is_available()
+x = torch.zeros(2)
+y = torch.zeros(2)
+"""
+ROW = HEAD.count("\n") + 1
+
+
+def mixed(text: str) -> list[tuple[int, str, list[tuple[str, bool]]]]:
+    events = analysed(HEAD + text + "print(x)\n").events
+    return sorted(
+        (event.site.row - ROW + 1, event.world, [(choice.condition, choice.value) for choice in event.when])
+        for event in events
+        if isinstance(event, MixedDevices)
+    )
+
+
+def test_a_choice_is_answered_once_on_a_path() -> None:
+    """What moves under a flag and is used under the same flag agrees."""
+    assert mixed("if args.cuda:\n    x = x.cuda()\nif args.cuda:\n    y = y.cuda()\nx + y\n") == []
+    assert (
+        mixed("if args.cuda:\n    x = x.cuda()\nif not args.cuda:\n    z = x + y\nelse:\n    z = x + y.cuda()\n") == []
+    )
+
+
+def test_when_names_the_choice() -> None:
+    found = mixed("if args.cuda:\n    x = x.cuda()\nx + y\n")
+    assert [(row, world) for row, world, _ in found] == [(3, "gpu1"), (3, "gpu2")]
+    assert all(when == [("args.cuda", True)] for _, _, when in found)
+
+
+def test_the_other_answer_is_explored_too() -> None:
+    found = mixed("if not args.cuda:\n    pass\nelse:\n    x = x.cuda()\nx + y\n")
+    assert {(row, world) for row, world, _ in found} == {(5, "gpu1"), (5, "gpu2")}
+
+
+def test_what_happens_either_way_has_no_condition() -> None:
+    text = "if args.half:\n    x = x.half()\nif torch.cuda.is_available():\n    x = x.cuda()\nx + y\n"
+    assert mixed(text) == [(5, "gpu1", []), (5, "gpu2", [])]
+
+
+def test_an_early_return_settles_a_choice() -> None:
+    text = (
+        "def run(x, y):\n    if not args.cuda:\n        return x + y\n    x = x.cuda()\n"
+        "    if args.cuda:\n        y = y.cuda()\n    return x + y\nrun(x, y)\n"
+    )
+    assert mixed(text) == []
+
+
+def test_comparisons_are_choices() -> None:
+    text = "if args.gpu is not None and torch.cuda.is_available():\n    x = x.cuda()\nx + y\n"
+    assert {(row, world) for row, world, _ in mixed(text)} == {(3, "gpu1"), (3, "gpu2")}
+    assert mixed(text.replace("x + y", "if args.gpu is None:\n    x + y")) == []
+
+
+def test_two_flags_in_turn() -> None:
+    text = "if args.cuda:\n    x = x.cuda()\nif args.half:\n    y = y.half()\nx + y\nif args.half:\n    x + y\n"
+    assert {row for row, _, _ in mixed(text)} == {5}
+
+
+@pytest.mark.parametrize("flags", [1, 2, 4, 8, 16])
+def test_choices_cost_no_power_of_two(flags: int) -> None:
+    text = "".join(
+        f"if args.f{i}:\n    x{i} = torch.zeros(2).to('cuda' if torch.cuda.is_available() else 'cpu')\n"
+        f"else:\n    x{i} = torch.zeros(2)\n"
+        for i in range(flags)
+    )
+    head = "import argparse, torch\np = argparse.ArgumentParser()\n" + "".join(
+        f"p.add_argument('--f{i}', action='store_true')\n" for i in range(flags)
+    )
+    runs = analysed(head + "args = p.parse_args()\n" + text + "print(args)\n").statistics["runs"]
+    assert runs <= 3 + 2 * 2 * 4  # a run a world; with devices two more for each of at most four choices
+    assert runs >= 2 + 2 * min(flags, 4)
+
+
+ENDLESS = {
+    "calls that double": "".join(f"def f{i}(x):\n    return f{i + 1}(x) + f{i + 1}(x)\n" for i in range(40))
+    + "def f40(x):\n    return x.to('cuda')\nf0(torch.zeros(1))\n",
+    "nested loops": "x = torch.zeros(1)\n"
+    + "".join(f"{'    ' * i}for i{i} in [torch.zeros(1), torch.ones(1), x, x.cpu()]:\n" for i in range(12))
+    + "    " * 12
+    + "x = x.to('cuda' if x.is_cuda else 'cpu')\n",
+    "recursion without an end": "def f(x, n):\n    y = f(x, n + 1)\n    return f(y, n + 2)\nf(torch.zeros(1), 0)\n",
+    "while True": "x = torch.zeros(1)\nwhile True:\n    x = x + 1\n",
+    "growing lists": "xs = [torch.zeros(1)]\nfor i in range(1000):\n    xs = xs + xs\n    xs.append(xs)\n",
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_no_program_hangs(name: str) -> None:
+    started = time.process_time()
+    analysis = analysed("import torch\n" + ENDLESS[name])
+    assert time.process_time() - started < 10
+    assert analysis.failures == []
+
+
+def test_a_budget_that_binds_is_counted_and_ends_in_silence() -> None:
+    """A loop over known strings, in a loop over known strings: each round is visited until the steps are used up."""
+    letters = list("abcdefgh")
+    text = "import torch\ndef work(d):\n    x = torch.zeros(1)\n"
+    for depth in range(6):
+        text += "    " * (depth + 1) + f"for k{depth} in {letters}:\n"
+    text += "    " * 7 + "d[k0 + k1 + k2 + k3 + k4 + k5] = x.cpu()\n"
+    text += "work({})\ntorch.zeros(1, device='cuda:1')\n"
+    analysis = analysed(text)
+    assert sum(count for name, count in analysis.statistics.items() if name.startswith("budget")) > 0
+    assert not told(analysis, DeviceUnavailable)
+    assert not analysis.failures
+
+
+def test_cost_grows_with_the_size_of_a_program() -> None:
+    block = (
+        "def f{0}(x):\n    y = torch.zeros(2)\n    for i in range(3):\n        y = y + x.to('cpu')\n    return y\n"
+        "if args.flag{0}:\n    z{0} = f{0}(torch.zeros(2))\n"
+    )
+    head = "import torch, argparse\nargs = argparse.ArgumentParser().parse_args()\n"
+    steps = [
+        analysed(head + "".join(block.format(i) for i in range(n)) + "print(args)\n").statistics["steps"]
+        for n in (10, 20, 40, 80)
+    ]
+    assert steps[3] / steps[0] < 8 * 1.5
+    assert steps[0] < steps[1] < steps[2] < steps[3]

@@ -1,0 +1,250 @@
+"""Guards, choices, loops, what the worlds answer, unbound names: what runs in which world, and with what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.analysis.annotated import assert_observed, assert_predicted
+from tests.rules.machines import Machines
+
+HEAD = """\
+import os, sys
+import torch
+from torch import nn
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+
+PROGRAMS = {
+    "a guard by try": """
+x = torch.zeros(2)
+try:
+    x = x.cuda()
+    done = True
+except Exception:
+    done = False
+a = x  #= gpu
+b = done  #= False True True
+""",
+    "try, else and finally": """
+order = []
+try:
+    torch.zeros(1, device="cuda")
+except (RuntimeError, AssertionError):
+    order.append("except")
+else:
+    order.append("else")
+finally:
+    order.append("finally")
+a = order  #= ['except','finally'] ['else','finally'] ['else','finally']
+""",
+    "an assertion ends a world": """
+assert torch.cuda.is_available(), "no GPU"
+x = torch.zeros(1).cuda()
+# silent
+# runs: gpu1 gpu2
+""",
+    "the end of the program": """
+if not torch.cuda.is_available():
+    print("no GPU")
+    sys.exit(0)
+x = torch.zeros(1).cuda()
+# silent
+""",
+    "an early return": """
+def run():
+    if not torch.cuda.is_available():
+        return torch.zeros(1)
+    return torch.zeros(1).cuda()
+a = run()  #= gpu
+""",
+    "an early raise": """
+def run():
+    if torch.cuda.device_count() < 2:
+        raise RuntimeError("two devices are needed")
+    return torch.zeros(1, device="cuda:1")
+try:
+    x = run()
+except RuntimeError:
+    x = torch.zeros(1)
+a = x  #= cpu cpu cuda:1
+""",
+    "and, or and conditional expressions": """
+n = torch.cuda.device_count()
+a = torch.cuda.is_available() and n > 1  #= False False True
+b = n and torch.zeros(1, device="cuda")
+c = torch.zeros(1, device=(n and "cuda") or "cpu")  #= gpu
+d = torch.zeros(1).cuda() if n else torch.zeros(1)  #= gpu
+e = 0 < n < 2  #= False True False
+f = not n  #= True False False
+if n > 1 and torch.cuda.get_device_name(1):
+    g = 2
+else:
+    g = n
+h = g  #= 0 1 2
+""",
+    "answers that are kept": """
+USE_CUDA = torch.cuda.is_available()
+class Settings:
+    cuda = USE_CUDA
+    count = torch.cuda.device_count()
+    def __init__(self):
+        self.gpu = self.cuda and self.count > 0
+s = Settings()
+def place(x):
+    return x.cuda() if s.gpu else x
+a = place(torch.zeros(1))  #= gpu
+b = Settings.count  #= 0 1 2
+has = torch.cuda.is_available
+c = has()  #= False True True
+""",
+    "devices by their number": """
+devices = [torch.device("cuda", i) for i in range(torch.cuda.device_count())]
+xs = [torch.zeros(1, device=d) for d in devices]
+a = [str(d) for d in devices]  #= [] ['cuda:0'] ['cuda:0','cuda:1']
+b = xs  #= [] [cuda:0] [cuda:0,cuda:1]
+for i in range(torch.cuda.device_count()):
+    last = torch.zeros(1, device=f"cuda:{i}")
+c = last if devices else None  #= None cuda:0 cuda:1
+""",
+    "a name that one world leaves unbound": """
+if torch.cuda.is_available():
+    stream = 1
+print(stream)  # DEV105: cpu
+""",
+    "bound on all ways": """
+if torch.cuda.is_available():
+    place = "cuda"
+else:
+    place = "cpu"
+del device
+device = place
+a = torch.zeros(1, device=device)  #= gpu
+""",
+    "visible devices that are named too late": """
+os.environ["CUDA_VISIBLE_DEVICES"] = "1"  # DEV602: gpu2
+a = torch.cuda.device_count()  #= 0 1 2
+# runs: no
+""",
+    "a second round of a loop": """
+x = torch.zeros(2)
+total = torch.zeros(2)
+for step in range(2):
+    total = total + x  # DEV301: gpu1 gpu2
+    x = x.to(device)
+""",
+    "the first round alone": """
+x = torch.zeros(2)
+for step in range(3):
+    if step == 0:
+        x = x.to(device)
+a = x  #= gpu
+""",
+    "known strings are all visited": """
+parts = {name: torch.zeros(1) for name in ["a", "b", "c", "d", "e"]}
+for name in ["a", "b", "c", "d", "e"]:
+    parts[name] = parts[name].to(device)
+a = parts["a"]  #= gpu
+e = parts["e"]  #= gpu
+""",
+    "break and continue": """
+x = torch.zeros(1)
+for name in ["keep", "skip", "stop", "never"]:
+    if name == "skip":
+        continue
+    if name == "stop":
+        break
+    seen = name
+else:
+    x = None
+a = seen  #= 'keep'
+b = x  #= cpu
+for name in ("a",):
+    pass
+else:
+    y = torch.zeros(1, device=device)
+c = y  #= gpu
+""",
+    "a loop until something moved": """
+x = torch.zeros(1)
+while x.device.type != device.type:
+    x = x.to(device)
+a = x  #= gpu
+""",
+    "recursion": """
+def depth(x, n):
+    if n == 0:
+        return x.to(device)
+    return depth(x, n - 1)
+a = depth(torch.zeros(1), 1)  #= gpu
+""",
+    "a long chain of calls": """
+def f1(x): return x.to(device)
+def f2(x): return f1(x)
+def f3(x): return f2(x)
+def f4(x): return f3(x)
+def f5(x): return f4(x)
+def f6(x): return f5(x)
+a = f6(torch.zeros(1))  #= gpu
+""",
+    "match": """
+match torch.cuda.device_count():
+    case 0:
+        place = "cpu"
+    case 1 | 2 as n:
+        place = f"cuda:{n - 1}"
+a = torch.zeros(1, device=place)  #= last
+""",
+    "device types compared": """
+x = torch.zeros(1, device=device)
+if x.device.type == "cuda":
+    y = x.cpu()
+else:
+    y = x
+a = y  #= cpu
+if x.is_cuda:
+    z = torch.zeros(1, device="cuda")
+else:
+    z = torch.zeros(1)
+b = (x + z)  #= gpu
+c = str(x.device).startswith("cuda")  #= False True True
+d = "cuda" in str(device)  #= False True True
+""",
+    "narrowing": """
+def move(value):
+    if isinstance(value, torch.Tensor) or hasattr(value, "to"):
+        return value.to(device)
+    if isinstance(value, (int, str)):
+        return value
+    return None
+a = move(torch.zeros(1))  #= gpu
+b = move("text")  #= 'text'
+c = move(nn.Linear(1, 1))  #= gpu
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_predicted(name: str, tmp_path: Path) -> None:
+    assert_predicted(HEAD + PROGRAMS[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_observed(name: str, tmp_path: Path, machines: Machines) -> None:
+    assert_observed(HEAD + PROGRAMS[name], tmp_path, machines)
+
+
+def test_visible_devices_are_renumbered(tmp_path: Path) -> None:
+    assert_predicted(
+        """
+import os
+os.environ["CUDA_VISIBLE_DEVICES"] = "1"
+import torch
+a = torch.cuda.device_count()  #= 0 0 1
+b = torch.cuda.is_available()  #= False False True
+x = torch.zeros(1, device="cuda:0" if b else "cpu")  #= cpu cpu cuda:0
+y = torch.zeros(1, device="cuda:1") if a > 1 else x  #= cpu cpu cuda:0
+""",
+        tmp_path,
+    )

@@ -1,0 +1,133 @@
+"""What is run, and how often: rounds of loops, worlds that share, entries; and that the cost benchmark runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from devlint.analysis.events import Event, MixedDevices
+from devlint.analysis.project import Project
+from devlint.analysis.run import Analysis, analyse
+from devlint.sources import read_source
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "cost.py"
+
+
+def run(text: str) -> Analysis:
+    path = "/program.py"
+    return analyse(Project(Path("/"), {path: read_source(Path(path), path, text.encode())}))
+
+
+def worlds(analysis: Analysis, kind: type[Event]) -> set[str]:
+    return {event.world for event in analysis.events if isinstance(event, kind)}
+
+
+def steps(text: str) -> int:
+    return run(text).statistics["steps"]
+
+
+def test_a_program_that_never_counts_devices_runs_in_two_worlds() -> None:
+    analysis = run("import torch\nx = torch.zeros(3).cuda()\nprint(x + torch.ones(3))\n")
+    assert analysis.statistics["runs"] == 2
+    assert worlds(analysis, MixedDevices) == {"gpu1", "gpu2"}
+
+
+def test_a_program_that_counts_devices_runs_in_all() -> None:
+    text = (
+        "import torch\n"
+        "x = torch.zeros(3).cuda(torch.cuda.device_count() - 1)\n"
+        "print(x + torch.zeros(3, device='cuda:0'))\n"
+    )
+    analysis = run(text)
+    assert analysis.statistics["runs"] == 3
+    assert worlds(analysis, MixedDevices) == {"gpu2"}
+
+
+def test_a_program_without_devices_runs_once() -> None:
+    assert run("import torch\nprint(torch.zeros(3) + 1)\n").statistics["runs"] == 1
+
+
+def test_functions_see_the_names_of_their_world() -> None:
+    text = (
+        "import torch\n"
+        "where = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+        "def work():\n"
+        "    return torch.zeros(3, device=where) + torch.ones(3)\n"
+    )
+    assert worlds(run(text), MixedDevices) == {"gpu1", "gpu2"}
+
+
+@pytest.mark.parametrize(
+    ("body", "plain"),
+    [
+        pytest.param("x = torch.relu(x)", "z = torch.relu(x)", id="a variable of the callee"),
+        pytest.param("kept = []; kept.append(x)", "kept = []; print(x)", id="a list of the callee"),
+    ],
+)
+def test_what_a_round_made_itself_needs_no_other_round(body: str, plain: str) -> None:
+    text = (
+        "import torch\n"
+        "from somewhere import going\n"
+        "def step(x):\n"
+        "    BODY\n"
+        "y = torch.zeros(3)\n"
+        "while going():\n"
+        "    step(y)\n"
+    )
+    assert steps(text.replace("BODY", body)) == steps(text.replace("BODY", plain))
+
+
+def test_the_second_round_still_sees_what_the_first_moved() -> None:
+    text = (
+        "import torch\n"
+        "from somewhere import data\n"
+        "state = torch.zeros(3)\n"
+        "for x in data:\n"
+        "    y = state + torch.ones(3)\n"
+        "    state = state.cuda()\n"
+    )
+    assert worlds(run(text), MixedDevices) == {"gpu1", "gpu2"}
+
+
+def test_a_function_that_only_builds_a_class_is_no_entry() -> None:
+    text = (
+        "import torch\n"
+        "class Net(torch.nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.layer = torch.nn.Linear(3, 3)\n"
+        "    def forward(self, x):\n"
+        "        return self.layer(x) + torch.ones(3)\n"
+        "def small(): return Net()\n"
+        "def large(): return Net()\n"
+    )
+    analysis = run(text)
+    assert worlds(analysis, MixedDevices) == {"gpu1", "gpu2"}
+    assert analysis.statistics["entries"] <= 3
+
+
+def test_cost_is_linear_in_size() -> None:
+    sys.path.insert(0, str(BENCHMARK.parent))
+    try:
+        from cost import deep_program, long_program
+    finally:
+        sys.path.pop(0)
+    by_size = [steps(long_program(size)) for size in (300, 600, 1200)]
+    assert by_size[1] < 2.2 * by_size[0]
+    assert by_size[2] < 2.2 * by_size[1]
+    by_depth = [steps(deep_program(depth)) for depth in (12, 16, 20)]
+    assert by_depth[2] - by_depth[1] <= 1.1 * (by_depth[1] - by_depth[0])
+
+
+def test_the_benchmark_runs(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import torch\n\nprint(torch.zeros(3).cuda())\n")
+    command = [sys.executable, str(BENCHMARK), "--one", str(tmp_path)]
+    result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert result["lines"] == 3
+    assert result["analysis"] > 0
+    assert result["cut"] == 0
+    assert result["steps"] > 0

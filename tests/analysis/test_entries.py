@@ -1,0 +1,171 @@
+"""Code that nobody in sight calls is entered by protocol; what is driven by a program is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.analysis.annotated import expected, found
+
+HEAD = "import torch\nfrom torch import nn\n"
+
+ENTERED = {
+    "a module that nobody builds": """
+class Net(nn.Module):
+    def __init__(self, width, depth=2):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(width, width) for _ in range(depth)])
+        self.scale = torch.ones(3)  # DEV501: gpu1 gpu2
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x * self.scale
+""",
+    "a factory in its forward": """
+class Net(nn.Module):
+    def forward(self, x):
+        noise = torch.randn(x.shape)  # DEV303: gpu1 gpu2
+        return x + noise
+""",
+    "a module that is right": """
+class Net(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.register_buffer("scale", torch.ones(width))
+    def forward(self, x):
+        return x * self.scale + torch.randn(x.shape, device=x.device)
+""",
+    "a part is reached through the whole": """
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bias = torch.zeros(2)  # DEV501: gpu1 gpu2
+    def forward(self, x):
+        return x + self.bias
+class Whole(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Part()
+    def forward(self, x):
+        return self.part(x)
+""",
+    "a base class that is not complete": """
+class Base(nn.Module):
+    def forward(self, x):
+        return self.body(x) + self.offset()
+    def offset(self):
+        raise NotImplementedError
+class Net(Base):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(2, 2)
+    def offset(self):
+        return torch.ones(2)  # DEV303: gpu1 gpu2
+""",
+    "a library function": """
+def normalise(x: torch.Tensor, mean, std):
+    mean = torch.tensor(mean, device=x.device)
+    return (x - mean) / std
+def shifted(x: torch.Tensor):
+    if x.is_cuda:
+        return x + torch.ones(3)  # DEV303: gpu1 gpu2
+    return x
+""",
+    "what a caller may pass is no fault": """
+def add(a, b):
+    return a + b
+def weigh(a, weight=torch.ones(3)):
+    return a * weight
+def to_numpy(t: torch.Tensor):
+    return t.detach().cpu().numpy()
+""",
+    "a module that places itself": """
+class Net(nn.Module):
+    def __init__(self, first="cuda:0", second="cuda:1"):
+        super().__init__()
+        self.first, self.second = first, second
+        self.a = nn.Linear(2, 2).to(first)
+        self.b = nn.Linear(2, 2).to(second)
+    def forward(self, x):
+        return self.b(self.a(x.to(self.first)).to(self.second))
+""",
+    "hooks of a LightningModule": """
+import lightning as L
+class Net(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.weight = torch.ones(2)  # DEV501: gpu1 gpu2
+    def training_step(self, batch, index):
+        x, y = batch
+        return nn.functional.cross_entropy(self.layer(x), y, weight=self.weight)
+    def validation_step(self, batch, index):
+        x, y = batch
+        return (self.layer(x) - torch.zeros(2, device=self.device)).sum()
+""",
+    "a factory in a hook": """
+import pytorch_lightning as pl
+class Net(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+    def forward(self, x):
+        return self.layer(x)
+    def training_step(self, batch, index):
+        x, y = batch
+        real = torch.ones(2)  # DEV303: gpu1 gpu2
+        return (self(x) - real).sum()
+""",
+    "a hard-coded device among inputs": """
+class Net(nn.Module):
+    def forward(self, x):
+        mask = torch.ones(2).cuda()  # DEV101: gpu2
+        return x * mask
+""",
+}
+
+
+NOT_YET = {"a library function": "`if x.is_cuda` does not yet prove where a tensor of unknown device is"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.xfail(strict=True, reason=NOT_YET[name])] if name in NOT_YET else [])
+        for name in ENTERED
+    ],
+)
+def test_entered(name: str, tmp_path: Path) -> None:
+    text = HEAD + ENTERED[name]
+    assert found(text, tmp_path) == expected(text)
+
+
+def test_driven_files_are_entered_by_their_program_alone(tmp_path: Path) -> None:
+    """A faulty class that the program never builds is the program's own business."""
+    library = (
+        "import torch\nfrom torch import nn\n"
+        "class Wrong(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.w = torch.ones(2)\n    def forward(self, x):\n        return x * self.w\n"
+        "class Right(nn.Module):\n    def forward(self, x):\n        return x * 2\n"
+    )
+    program = (
+        "import torch\nfrom library import Right\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+        "print(Right().to(device)(torch.ones(2, device=device)))\n"
+    )
+    assert found({"program.py": program, "library.py": library}, tmp_path) == []
+    built = program.replace("Right", "Wrong")
+    assert [(e.file, e.row, e.code) for e in found({"program.py": built, "library.py": library}, tmp_path)] == [
+        ("library.py", 6, "DEV501")
+    ]
+    alone = found({"program.py": library}, tmp_path)
+    assert [(e.row, e.code) for e in alone] == [(6, "DEV501")]
+
+
+def test_called_with_what_is_right_is_not_entered_again(tmp_path: Path) -> None:
+    """A function that a run has reached is not given unknown arguments too."""
+    text = (
+        "import torch\ndef f(x, device):\n    return x.to(device) + torch.ones(1).to(device)\n"
+        "print(f(torch.ones(1), 'cuda' if torch.cuda.is_available() else 'cpu'))\n"
+    )
+    assert found(text, tmp_path) == []

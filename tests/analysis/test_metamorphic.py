@@ -1,0 +1,118 @@
+"""What is found stays when a program is changed without changing what it does."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from _pytest.mark import ParameterSet
+from hypothesis import Phase, given, settings
+
+from devlint.linter import check
+from tests import metamorphic
+from tests.metamorphic import MAIN, MOVED, Changed, Place
+from tests.rules.expectations import config_for
+from tests.rules.programs import fixtures
+from tests.strategies import programs
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+OTHER_CAUSE = {
+    "DEV105/device_below.py": "what is bound below names no device any more, a helper does",
+    "DEV303/autograd_function.py": "the helper gets the wrong tensor as an argument: the caller is blamed (DEV301)",
+    "DEV303/hidden_state.py": "the helper gets the wrong tensor as an argument: the caller is blamed (DEV301)",
+    "DEV503/projection.py": "the layer is no longer built in `forward` itself",
+}
+"""Where an extracted helper changes by design which rule speaks."""
+
+NOT_YET: dict[str, str] = {}
+"""Moved programs whose findings get lost."""
+
+Found = tuple[str, tuple[str, ...], Place]
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(FIXTURES))
+
+
+def applicable(change: Callable[[str], list[Changed]], excluded: Mapping[str, str]) -> list[ParameterSet]:
+    """The fixtures that a change applies to, each with its code, its text and the changed texts."""
+    found = []
+    for program in fixtures():
+        name = name_of(program.entry)
+        if program.entry.suffix == ".py" and program.files == [program.entry] and name not in excluded:
+            text = program.entry.read_text(encoding="utf-8")
+            changed = change(text)
+            marks = (
+                [pytest.mark.xfail(strict=True, reason=NOT_YET[name])] if name in NOT_YET and is_move(changed) else []
+            )
+            if changed:
+                found.append(pytest.param(program.code, text, changed, id=name, marks=marks))
+    return found
+
+
+def is_move(changes: list[Changed]) -> bool:
+    return any(MOVED in changed.files for changed in changes)
+
+
+def only(change: Callable[[str], Changed | None]) -> Callable[[str], list[Changed]]:
+    return lambda text: [changed for changed in [change(text)] if changed is not None]
+
+
+def extractions(text: str) -> list[Changed]:
+    changes = [metamorphic.extract(text, row) for row in metamorphic.assignments(text)]
+    return [changed for changed in changes if changed is not None]
+
+
+def found_in(files: dict[str, str], code: str, folder: Path) -> list[Found]:
+    """Lint a program; return code, worlds and place of each finding."""
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    findings = check([folder / MAIN], config_for(code, folder))
+    return sorted(
+        (item.code, item.worlds, (Path(item.location.filename).name, item.location.start.row)) for item in findings
+    )
+
+
+def assert_equal(code: str, text: str, changed: Changed, folder: Path) -> None:
+    before = found_in({MAIN: text}, code, folder)
+    after = found_in(dict(changed.files), code, folder)
+    missing = list(after)
+    for name, worlds, (_, row) in before:
+        fitting = [item for item in missing if item[:2] == (name, worlds) and item[2] in changed.rows[row]]
+        assert fitting, f"{name} {worlds} of row {row} is gone: {after}"
+        missing.remove(fitting[0])
+    assert not missing, f"new: {missing}"
+
+
+@pytest.mark.parametrize(("code", "text", "changes"), applicable(only(metamorphic.rename), {}))
+def test_renamed(code: str, text: str, changes: list[Changed], tmp_path: Path) -> None:
+    assert_equal(code, text, changes[0], tmp_path)
+
+
+@pytest.mark.parametrize(("code", "text", "changes"), applicable(only(metamorphic.insert), {}))
+def test_unrelated_statements(code: str, text: str, changes: list[Changed], tmp_path: Path) -> None:
+    assert_equal(code, text, changes[0], tmp_path)
+
+
+@pytest.mark.parametrize(("code", "text", "changes"), applicable(only(metamorphic.move), {}))
+def test_moved_to_another_file(code: str, text: str, changes: list[Changed], tmp_path: Path) -> None:
+    assert_equal(code, text, changes[0], tmp_path)
+
+
+@pytest.mark.parametrize(("code", "text", "changes"), applicable(extractions, OTHER_CAUSE))
+def test_extracted_helpers(code: str, text: str, changes: list[Changed], tmp_path: Path) -> None:
+    for changed in changes:
+        assert_equal(code, text, changed, tmp_path)
+
+
+@pytest.mark.parametrize("change", [metamorphic.rename, metamorphic.insert], ids=["renamed", "unrelated statements"])
+@settings(max_examples=40, deadline=None, derandomize=True, phases=[Phase.explicit, Phase.generate])
+@given(text=programs())
+def test_generated_programs(change: Callable[[str], Changed | None], text: str) -> None:
+    text += "if __name__ == '__main__':\n    print(i0)\n"  # a program, whatever else it does
+    with tempfile.TemporaryDirectory() as folder:
+        changed = change(text)
+        assert changed is not None
+        assert_equal("DEV301", text, changed, Path(folder))

@@ -1,0 +1,170 @@
+"""Imports inside the project are followed; findings stand in the file of the root cause."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from devlint.analysis.project import Project
+from devlint.config import Config
+from devlint.linter import check
+from devlint.sources import read_source
+from tests.analysis.analysed import analysed, told
+from tests.analysis.annotated import assert_observed, expected, found
+from tests.rules.expectations import as_expected
+from tests.rules.machines import Machines
+
+SHIFT = "import torch\ndef shift(x):\n    return x + torch.ones(2)  # DEV303: gpu1 gpu2\n"
+START = "import torch\ndevice = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
+USE = "print({}(torch.zeros(2, device=device)))\n"
+
+PROJECTS = {
+    "import": {"program.py": START + "import helper\n" + USE.format("helper.shift"), "helper.py": SHIFT},
+    "import as": {"program.py": START + "import helper as h\n" + USE.format("h.shift"), "helper.py": SHIFT},
+    "from": {"program.py": START + "from helper import shift as f\n" + USE.format("f"), "helper.py": SHIFT},
+    "star": {"program.py": START + "from helper import *\n" + USE.format("shift"), "helper.py": SHIFT},
+    "a package": {
+        "program.py": START + "import parts.ops\n" + USE.format("parts.ops.shift"),
+        "parts/__init__.py": "",
+        "parts/ops.py": SHIFT,
+    },
+    "from a package": {
+        "program.py": START + "from parts import ops\n" + USE.format("ops.shift"),
+        "parts/__init__.py": "",
+        "parts/ops.py": SHIFT,
+    },
+    "re-exported": {
+        "program.py": START + "from parts import shift\n" + USE.format("shift"),
+        "parts/__init__.py": "from .ops import shift\n__all__ = ['shift']\n",
+        "parts/ops.py": SHIFT,
+    },
+    "re-exported by a star": {
+        "program.py": START + "import parts\n" + USE.format("parts.shift"),
+        "parts/__init__.py": "from .ops import *\n",
+        "parts/ops.py": SHIFT,
+    },
+    "relative to the folder above": {
+        "program.py": START + "from parts.deep.user import run\n" + USE.format("run"),
+        "parts/__init__.py": "",
+        "parts/deep/__init__.py": "",
+        "parts/deep/user.py": "from ..ops import shift\ndef run(x):\n    return shift(x)\n",
+        "parts/ops.py": SHIFT,
+    },
+    "a relative module": {
+        "program.py": START + "from parts.user import run\n" + USE.format("run"),
+        "parts/__init__.py": "",
+        "parts/user.py": "from . import ops\ndef run(x):\n    return ops.shift(x)\n",
+        "parts/ops.py": SHIFT,
+    },
+    "a cycle": {
+        "program.py": START + "from one import run\n" + USE.format("run"),
+        "one.py": "import two\ndef run(x):\n    return two.shift(x)\n",
+        "two.py": "import one\n" + SHIFT,
+    },
+    "imported in a function": {
+        "program.py": START + "def run(x):\n    from helper import shift\n    return shift(x)\n" + USE.format("run"),
+        "helper.py": SHIFT,
+    },
+    "imported where it can be": {
+        "program.py": START
+        + "try:\n    from missing_library import shift\nexcept ImportError:\n    from helper import shift\n"
+        + USE.format("shift"),
+        "helper.py": "def shift(x):\n    return x\n",
+    },
+    "a device chosen elsewhere": {
+        "program.py": "import torch\nimport config\nfrom config import DEVICE\n"
+        "print(torch.zeros(2, device=DEVICE) + torch.zeros(2).to(config.DEVICE))\n",
+        "config.py": "import torch\nDEVICE = 'cuda' if torch.cuda.is_available() else 'cpu'\n",
+    },
+    "a class inherited across files": {
+        "program.py": START + "from net import Net\n" + USE.format("Net().to(device)"),
+        "net.py": "from base import Base\nclass Net(Base):\n    def forward(self, x):\n        return x * self.w\n",
+        "base.py": "import torch\nfrom torch import nn\nclass Base(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.w = torch.ones(2)  # DEV501: gpu1 gpu2\n",
+    },
+    "the caller is to blame": {
+        "program.py": START
+        + "from net import Net\nnet = Net().to(device)\nprint(net(torch.zeros(1, 2)))  # DEV302: gpu1 gpu2\n",
+        "net.py": "from torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.layer = nn.Linear(2, 2)\n    def forward(self, x):\n        return self.layer(x)\n",
+    },
+    "state that an import changes": {
+        "program.py": "import settings\nimport torch\nx = torch.zeros(1, device='cuda:1')  # DEV101: cpu gpu1\n"
+        "print(x, settings.count)\n",
+        "settings.py": "count = 2\n",
+    },
+}
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_followed(name: str, tmp_path: Path) -> None:
+    assert found(PROJECTS[name], tmp_path) == expected(PROJECTS[name])
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_observed(name: str, tmp_path: Path, machines: Machines) -> None:
+    assert_observed(PROJECTS[name], tmp_path, machines)
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_one_file_sees_what_all_see(name: str, tmp_path: Path) -> None:
+    """Linting the program alone, as pre-commit does, gives what linting the whole project gives."""
+    alone = found(PROJECTS[name], tmp_path)
+    together = as_expected(check([tmp_path / file for file in PROJECTS[name]], Config(root=tmp_path)))
+    assert alone == together
+
+
+def test_the_order_of_files_is_none(tmp_path: Path) -> None:
+    files = PROJECTS["a relative module"]
+    found(files, tmp_path)
+    paths = [tmp_path / name for name in files]
+    assert check(paths, Config(root=tmp_path)) == check(paths[::-1], Config(root=tmp_path))
+
+
+def test_a_file_is_lowered_once() -> None:
+    lowered: list[str] = []
+
+    class Counting(Project):
+        def source(self, path: str):  # type: ignore[no-untyped-def]
+            lowered.append(path)
+            return super().source(path)
+
+    texts = PROJECTS["a cycle"]
+    root = Path("/project")
+    sources = {str(root / name): read_source(root / name, name, text.encode()) for name, text in texts.items()}
+    project = Counting(root, sources)
+    modules = [project.module(path) for path in sources for _ in range(3)]
+    assert len(set(map(id, modules))) == len(sources)
+    assert sorted(lowered) == sorted(sources)
+
+
+def test_places_of_imports() -> None:
+    """From the file's own folder, then the folders above it to the root, then the root's `src`."""
+    root = Path("/project")
+    names = ["app/main.py", "app/near.py", "near.py", "top.py", "src/far.py", "pkg/__init__.py", "pkg/part.py"]
+    project = Project(root, {str(root / name): read_source(root / name, name, b"") for name in names})
+    main = str(root / "app/main.py")
+    assert project.resolve("near", 0, main) == str(root / "app/near.py")
+    assert project.resolve("top", 0, main) == str(root / "top.py")
+    assert project.resolve("far", 0, main) == str(root / "src/far.py")
+    assert project.resolve("pkg", 0, main) == str(root / "pkg/__init__.py")
+    assert project.resolve("pkg.part", 0, main) == str(root / "pkg/part.py")
+    assert project.resolve("part", 1, str(root / "pkg/__init__.py")) == str(root / "pkg/part.py")
+    assert project.resolve("top", 2, main) == str(root / "top.py")
+    assert project.resolve("elsewhere", 0, main) is None
+    assert project.resolve("torch", 0, main) is None
+
+
+def test_dependencies_are_told() -> None:
+    files = PROJECTS["re-exported"]
+    analysis = analysed(files, ["program.py"])
+    assert analysis.dependencies["/project/program.py"] >= {"/project/parts/__init__.py"}
+    assert analysis.dependencies["/project/parts/__init__.py"] == {"/project/parts/ops.py"}
+
+
+def test_a_broken_file_takes_no_other_down() -> None:
+    files = dict(PROJECTS["import"], **{"broken.py": "def (:\n", "other.py": "import broken\nprint(broken.x)\n"})
+    analysis = analysed(files)
+    assert [(path, row) for path, row, _ in analysis.failures] == [("/project/broken.py", 1)]
+    assert {(file, row) for kind, file, row, _ in told(analysis) if kind == "MixedDevices"} == {("helper.py", 3)}

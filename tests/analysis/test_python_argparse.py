@@ -1,0 +1,132 @@
+"""Command lines: known defaults are values, flags and what has no default are choices of the user."""
+
+from __future__ import annotations
+
+from devlint.analysis.values import Const, DeviceValue, Unknown
+from devlint.worlds import CPU, GPU1
+from tests.analysis.programs import Run
+
+PARSER = """
+import argparse, torch
+parser = argparse.ArgumentParser()
+group = parser.add_argument_group("training")
+parser.add_argument("--device", default="cuda")
+parser.add_argument("-b", "--batch-size", type=int, default="32")
+group.add_argument("--lr", type=float, default=0.1)
+parser.add_argument("--no-cuda", action="store_true", default=False)
+parser.add_argument("--keep", action="store_false", dest="drop")
+parser.add_argument("--amp", action=argparse.BooleanOptionalAction, default=True)
+parser.add_argument("--gpu", type=int)
+parser.add_argument("--ids", nargs="+", type=int, default=[0, 1])
+parser.add_argument("--cuda", type=bool, default=True)
+parser.add_argument("--there", default=torch.cuda.is_available())
+parser.add_argument("--where", type=torch.device, default="cuda:0")
+parser.add_argument("path")
+parser.set_defaults(mode="train")
+"""
+
+
+def _choice(run: Run, name: str) -> tuple[str | None, bool, object]:
+    value = run[name]
+    assert isinstance(value, Unknown)
+    return value.path, value.named, value.default.value if isinstance(value.default, Const) else ...
+
+
+def test_defaults() -> None:
+    run = Run(
+        PARSER + "opt = parser.parse_args()\n"
+        "a, b, c, d, e, f = opt.device, opt.batch_size, opt.lr, opt.ids, opt.mode, opt.there\n"
+        "device, cuda = opt.where, opt.device"
+    )
+    assert [run.python(name) for name in "abcdef"] == ["cuda", 32, 0.1, [0, 1], "train", True]
+    literal = run["cuda"]
+    assert isinstance(literal, Const) and literal.site is not None and literal.site.row == 5
+    assert isinstance(run["device"], DeviceValue)
+
+
+def test_evaluated_defaults_are_the_world_s() -> None:
+    text = PARSER + "there = parser.parse_args().there"
+    assert Run(text, CPU).python("there") is False
+    assert Run(text, GPU1).python("there") is True
+
+
+def test_choices() -> None:
+    run = Run(
+        PARSER + "opt, rest = parser.parse_known_args()\n"
+        "a, b, c, d, e, f, g = opt.no_cuda, opt.drop, opt.amp, opt.gpu, opt.cuda, opt.path, opt.unheard"
+    )
+    assert _choice(run, "a") == ("opt.no_cuda", True, False)
+    assert _choice(run, "b") == ("opt.drop", True, True)
+    assert _choice(run, "c") == ("opt.amp", True, True)
+    assert _choice(run, "d") == ("opt.gpu", True, None)
+    assert _choice(run, "e") == ("opt.cuda", True, True)
+    assert _choice(run, "f") == ("opt.path", True, ...)
+    assert _choice(run, "g") == ("opt.unheard", True, ...)
+
+
+def test_name_of_the_namespace() -> None:
+    run = Run(
+        PARSER + "def get_args():\n    return parser.parse_args()\n"
+        "def main():\n    args = get_args()\n    args.gpu = 1\n    return args\n"
+        "args = main()\na, b, c = args.no_cuda, args.gpu, vars(args)['device']"
+    )
+    assert _choice(run, "a")[0] == "args.no_cuda"
+    assert (run.python("b"), run.python("c")) == (1, "cuda")
+
+
+def test_known_command_line() -> None:
+    run = Run(
+        PARSER.replace('parser.add_argument("path")', "") + "a = parser.parse_args([])\n"
+        "b = parser.parse_args(['--no-cuda', '--gpu', '1', '--lr=0.5'])\n"
+        "c, d, e, f, g = a.no_cuda, a.gpu, b.no_cuda, b.gpu, b.lr"
+    )
+    assert [run.python(name) for name in "cdefg"] == [False, None, True, 1, 0.5]
+
+
+def test_subparsers_and_parents() -> None:
+    run = Run(
+        "import argparse\nbase = argparse.ArgumentParser(add_help=False)\n"
+        "base.add_argument('--device', default='cpu')\n"
+        "parser = argparse.ArgumentParser(parents=[base])\ncommands = parser.add_subparsers(dest='command')\n"
+        "train = commands.add_parser('train')\ntrain.add_argument('--epochs', type=int, default=3)\n"
+        "args = parser.parse_args()\na, b, c = args.device, args.epochs, args.command"
+    )
+    assert (run.python("a"), run.python("b")) == ("cpu", 3)
+    assert _choice(run, "c")[0] == "args.command"
+
+
+def test_config_objects() -> None:
+    run = Run(
+        "from easydict import EasyDict as edict\nfrom argparse import Namespace\n"
+        "cfg = edict({'device': 'cuda', 'train': {'lr': 0.1}})\ncfg.gpu = 0\ncfg['amp'] = True\n"
+        "n = Namespace(device='cpu')\n"
+        "result = (cfg.device, cfg['device'], cfg.train.lr, cfg.gpu, cfg.amp, cfg.get('gpu'), n.device)\n"
+        "missing = cfg.other"
+    )
+    assert run.python("result") == ("cuda", "cuda", 0.1, 0, True, 0, "cpu")
+    assert _choice(run, "missing")[:2] == ("cfg.other", True)
+
+
+def test_click_fire_absl_hydra() -> None:
+    run = Run(
+        "import click, fire, hydra\nfrom absl import app, flags\n"
+        "found = []\n"
+        "@click.command()\n@click.option('--device', '-d', default='cuda')\n"
+        "@click.option('--amp/--no-amp', default=True)\n"
+        "def one(device, amp):\n    found.append((device, amp))\n"
+        "one()\n"
+        "def two(device='cpu', verbose=False, name=None):\n    found.append((device, verbose, name))\n"
+        "fire.Fire(two)\n"
+        "flags.DEFINE_string('device', 'cuda:0', 'where')\nFLAGS = flags.FLAGS\n"
+        "def three(argv):\n    found.append(FLAGS.device)\n"
+        "app.run(three)\n"
+        "@hydra.main(config_path='conf')\ndef four(cfg):\n    found.append(cfg.device)\n"
+        "four()\n"
+        "a, b = found[0]\nc, d, e = found[1]\nf, g = found[2:]"
+    )
+    assert run.ended
+    assert (run.python("a"), run.python("c"), run.python("f")) == ("cuda", "cpu", "cuda:0")
+    assert _choice(run, "b") == ("amp", True, True)
+    assert _choice(run, "d") == ("verbose", True, False)
+    assert _choice(run, "e") == ("name", True, None)
+    assert _choice(run, "g")[:2] == ("cfg.device", True)

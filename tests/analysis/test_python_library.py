@@ -1,0 +1,239 @@
+"""The standard library and its kin: tensors and modules pass through as the same objects."""
+
+from __future__ import annotations
+
+import pytest
+
+from devlint.analysis.values import Const, Instance, Mapping, Sequence, Tensor, Unknown, Value
+from devlint.worlds import CPU, GPU2
+from tests.analysis.programs import Run
+
+PASSED = {
+    "list": "[t]",
+    "zip": "next(zip([t], [1]))[0]",
+    "enumerate": "list(enumerate([t]))[0][1]",
+    "sorted": "sorted([t], key=id)[0]",
+    "reversed": "list(reversed([1, t]))[0]",
+    "map": "list(map(lambda v: v, [t]))[0]",
+    "filter": "list(filter(None, [t]))[0]",
+    "dict values": "list({'a': t}.values())[0]",
+    "dict items": "list({'a': t}.items())[0][1]",
+    "dict get": "{'a': t}.get('a')",
+    "dict pop": "{'a': t}.pop('a')",
+    "dict of unknown key": "{'a': t}[input()]",
+    "list of unknown index": "[t][int(input())]",
+    "dict union": "({} | {'a': t})['a']",
+    "unpacked": "(lambda *a, **k: k['x'])(**{'x': t})",
+    "chain": "list(itertools.chain([t], []))[0]",
+    "islice": "next(itertools.islice([t, 1], 1))",
+    "product": "list(itertools.product([t], [1]))[0][0]",
+    "cycle": "next(itertools.cycle([t]))",
+    "zip_longest": "next(itertools.zip_longest([t], [1]))[0]",
+    "partial": "functools.partial(lambda a, b: b, 1)(t)",
+    "reduce": "functools.reduce(lambda a, b: b, [1, t])",
+    "itemgetter": "operator.itemgetter(1)((0, t))",
+    "tqdm": "list(tqdm([t]))[0]",
+    "tqdm enumerate": "list(enumerate(tqdm([t], desc='x')))[0][1]",
+    "track": "list(track([t]))[0]",
+    "deque": "collections.deque([t]).popleft()",
+    "ordered dict": "collections.OrderedDict(a=t)['a']",
+    "default dict": "collections.defaultdict(list, a=t)['a']",
+    "named tuple": "collections.namedtuple('P', 'x')(t).x",
+    "simple namespace": "types.SimpleNamespace(x=t).x",
+    "cast": "typing.cast('T', t)",
+    "getattr": "getattr(types.SimpleNamespace(x=t), 'x', None)",
+    "iter next": "next(iter([t]))",
+    "max of one": "max([t])",
+    "set": "list({t})[0]",
+    "key": "list({t: 1})[0]",
+    "random choice": "random.choice([t])",
+    "config": "EasyDict(x=t).x",
+    "concatenated": "([1] + [t])[1]",
+    "repeated": "([t] * 2)[1]",
+    "sliced": "[1, t][1:][0]",
+    "copy": "copy.copy([t])[0]",
+}
+
+IMPORTS = """
+import collections, contextlib, copy, functools, itertools, operator, random, types, typing
+import torch
+from easydict import EasyDict
+from rich.progress import track
+from tqdm.auto import tqdm
+t = torch.zeros(2)
+"""
+
+
+@pytest.mark.parametrize("form", PASSED)
+def test_same_object(form: str) -> None:
+    run = Run(f"{IMPORTS}r = {PASSED[form]}\n")
+    assert run.ended
+    tensor, found = run["t"], run["r"]
+    assert isinstance(tensor, Tensor)
+    assert found is tensor or (isinstance(found, Sequence) and found.items[0] is tensor)
+
+
+def _tensor(value: Value) -> Tensor:
+    assert isinstance(value, Tensor)
+    return value
+
+
+def test_deepcopy_of_a_graph() -> None:
+    """Other objects on the same devices; what was shared inside is shared inside the copy."""
+    run = Run(
+        "import copy, torch\nfrom torch import nn\n"
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.a = nn.Linear(2, 2)\n        self.b = self.a\n        self.mask = torch.ones(2)\n"
+        "net = Net().cuda()\nema = copy.deepcopy(net)\nnet.cpu()\n"
+        "xs = [net.mask, net.mask]\nys = copy.deepcopy(xs)",
+        GPU2,
+    )
+    net, ema = run["net"], run["ema"]
+    assert isinstance(net, Instance) and isinstance(ema, Instance) and net.module and ema.module
+    assert ema.fields["a"] is ema.fields["b"] is not net.fields["a"]
+    first, copied = net.fields["a"], ema.fields["a"]
+    assert isinstance(first, Instance) and isinstance(copied, Instance)
+    assert _tensor(first.fields["weight"]).device == "cpu"
+    assert _tensor(copied.fields["weight"]).device == "cuda:0"
+    assert ema.module.kinds == net.module.kinds and ema.module.kinds is not net.module.kinds
+    assert _tensor(ema.fields["mask"]).origin is not None
+    xs, ys = run["xs"], run["ys"]
+    assert isinstance(xs, Sequence) and isinstance(ys, Sequence)
+    assert ys.items[0] is ys.items[1] is not xs.items[0]
+
+
+def test_ranges_and_lengths() -> None:
+    run = Run(
+        "import torch\nn = torch.cuda.device_count()\ndevices = [f'cuda:{i}' for i in range(n)]\nm = len(devices)\n"
+        "u = range(int(input()))\nk = len(u)",
+        GPU2,
+    )
+    assert run.python("devices") == ["cuda:0", "cuda:1"]
+    assert run.python("m") == 2
+    assert isinstance(run["u"], Sequence) and run["u"].open
+    assert not isinstance(run["k"], Const)
+    empty = Run("import torch\nxs = [f'cuda:{i}' for i in range(torch.cuda.device_count())]", CPU)
+    assert empty.python("xs") == []
+
+
+def test_unknown_containers_stay_unknown() -> None:
+    """What is appended to a list of unknown content is not taken for its first item."""
+    run = Run("import torch\nxs = list(open('f'))\nys = list(unknown())\nys.append(torch.zeros(2))\nr = ys[0]", CPU)
+    assert not run.ended  # `unknown` is unbound
+    run = Run("import torch, elsewhere\nys = list(elsewhere.f())\nys.append(torch.zeros(2))\nr, s = ys[0], ys[-1]", CPU)
+    assert isinstance(run["r"], Unknown) and isinstance(run["s"], Unknown)
+
+
+def test_unknown_keys() -> None:
+    run = Run(
+        "import torch, elsewhere\nbatch = {k: torch.zeros(2) for k in elsewhere.keys()}\n"
+        "for k in batch:\n    batch[k] = batch[k].cuda()\nr = batch['x']\n"
+        "d = {}\nd[elsewhere.key()] = torch.zeros(2)\ns = d['any']",
+        GPU2,
+    )
+    assert isinstance(run["batch"], Mapping)
+    assert _tensor(run["r"]).device == "cuda:0"
+    assert _tensor(run["s"]).device == "cpu"
+
+
+def test_branches_of_lists() -> None:
+    """A list that one side of an open branch appends to may be longer; nobody says so by hand."""
+    run = Run("xs = [1]\nif input():\n    xs.append(2)\nn = len(xs)\ny = xs[0]")
+    xs = run["xs"]
+    assert isinstance(xs, Sequence) and xs.open
+    assert not isinstance(run["n"], Const)
+    assert run.python("y") == 1
+
+
+def test_end_of_the_program() -> None:
+    for call in ("sys.exit()", "exit()", "quit(1)", "os._exit(0)"):
+        assert not Run(f"import os, sys\n{call}\n").ended
+    assert not Run("import sys, torch\nif not torch.cuda.is_available():\n    sys.exit('no GPU')\n", CPU).ended
+    assert Run("import sys, torch\nif not torch.cuda.is_available():\n    sys.exit('no GPU')\n", GPU2).ended
+
+
+def test_worlds_are_linux() -> None:
+    run = Run("import os, platform, sys\nr = (sys.platform, platform.system(), os.name, sys.platform == 'darwin')")
+    assert run.python("r") == ("linux", "Linux", "posix", False)
+
+
+def test_spawned_workers_run_with_a_rank() -> None:
+    run = Run(
+        "import torch\nimport torch.multiprocessing as mp\nfound = []\n"
+        "def work(rank, name):\n    found.append((rank, name))\n"
+        "mp.spawn(work, args=('x',), nprocs=torch.cuda.device_count())\nrank, name = found[0]",
+        GPU2,
+    )
+    assert run.python("name") == "x"
+    assert not isinstance(run["rank"], Const)
+    assert (
+        Run("import threading\nfound = []\nthreading.Thread(target=lambda: found.append(1)).start()").python("found")
+        == []
+    )
+
+
+def test_contexts() -> None:
+    run = Run(
+        "import contextlib\n"
+        "@contextlib.contextmanager\ndef managed(x):\n    yield x\n"
+        "with managed(3) as a, contextlib.nullcontext(4) as b, contextlib.ExitStack() as stack:\n"
+        "    c = stack.enter_context(managed(5))\n"
+        "with contextlib.suppress(ValueError):\n    d = 6\n"
+        "result = (a, b, c, d)"
+    )
+    assert run.python("result") == (3, 4, 5, 6)
+
+
+def test_sum_meets_tensors() -> None:
+    """`sum` combines as an addition does."""
+    from devlint.analysis.events import MixedDevices
+
+    run = Run("import torch\nr = sum([torch.zeros(2), torch.ones(2).cuda()])", GPU2)
+    assert len(run.events(MixedDevices)) == 1
+    assert not Run("import torch\nr = sum([torch.zeros(2), torch.ones(2)])", GPU2).events(MixedDevices)
+
+
+def test_named_unknowns_keep_their_names() -> None:
+    run = Run(
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--gpu')\nargs = p.parse_args()\n"
+        "a = int(args.gpu)\nb = str(args.gpu)\nc = args.gpu.lower()\n"
+        "d = getattr(args, 'gpu')\ne = args.gpu.startswith('0')"
+    )
+    paths = [value.path for value in map(run.__getitem__, "abcde") if isinstance(value, Unknown)]
+    assert paths == ["args.gpu", "args.gpu", "args.gpu.lower()", "args.gpu", "args.gpu.startswith('0')"]
+
+
+def test_loops_cut_short() -> None:
+    """Of a list that a loop fills only the first rounds are seen: what comes after them is a number, no more."""
+    run = Run("dims = []\nfor i in range(4):\n    dims.append(2 ** i)\na, b, c = dims[0], dims[2], len(dims)")
+    assert run.ended
+    assert run.python("a") == 1
+    assert not isinstance(run["b"], Const) and not isinstance(run["c"], Const)
+    assert Run("xs = []\nfor i in range(3):\n    xs.append(str(i))\nn = len(xs)").names["n"].__class__ is not Const
+
+
+def test_enum() -> None:
+    run = Run(
+        "from enum import Enum\nclass D(Enum):\n    CPU = 'cpu'\n    GPU = 'cuda'\nr = (D.CPU.value, D.GPU is D.GPU)"
+    )
+    assert run.python("r") == ("cpu", True)
+
+
+def test_globals() -> None:
+    run = Run("g = globals()\ng['a'] = 5\nglobals().update(b=6)\nr = (a, b, g['a'], 'a' in g)")
+    assert run.python("r") == (5, 6, 5, True)
+    assert Run("import elsewhere\nglobals()[elsewhere.name()] = 1\nx = anything").ended
+
+
+def test_places_of_device_names() -> None:
+    """A device name stands where it was written; one that is put together, where that happens."""
+    run = Run(
+        "a = 'cuda:0'\nb = a.strip()\nc = 'cuda:{}'.format(0)\nd = 'cuda' + ':0'\ne = 'cuda:%d' % 0\n"
+        "f = {'gpu': 'cuda'}['gpu']\ng = max(['cuda'])\nh = str('cuda')\ni = ['cuda'][0]\nj = 'cuda:1'[:4]"
+    )
+    rows = {}
+    for name in "abcdefghij":
+        value = run[name]
+        assert isinstance(value, Const) and value.site is not None, name
+        rows[name] = value.site.row
+    assert rows == {"a": 1, "b": 1, "c": 3, "d": 4, "e": 5, "f": 6, "g": 7, "h": 8, "i": 9, "j": 10}

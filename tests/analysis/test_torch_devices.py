@@ -1,0 +1,184 @@
+"""Device handles from everywhere; the current and the default device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.analysis.annotated import assert_observed, assert_predicted
+from tests.rules.machines import Machines
+
+HEAD = """\
+import argparse
+import functools
+import types
+import numpy as np
+import torch
+from torch import nn
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+
+PROGRAMS = {
+    "handles": """
+x = torch.zeros(1, device=device)
+net = nn.Linear(1, 1).to(device)
+a = torch.zeros(1).to(x.device)  #= gpu
+b = torch.zeros(1, device=next(net.parameters()).device)  #= gpu
+c = torch.zeros(1).to(net.weight.device)  #= gpu
+d = torch.zeros_like(x)  #= gpu
+e = x.new_zeros(2)  #= gpu
+f = torch.zeros(1).to(x)  #= gpu
+g = torch.zeros(1, device=str(device))  #= gpu
+h = torch.zeros(1, device=device.type)  #= gpu
+i = torch.zeros(1, device=f"{device.type}")  #= gpu
+j = torch.zeros(1, device=torch.device(device))  #= gpu
+k = device.type  #= 'cpu' 'cuda' 'cuda'
+l = x.is_cuda  #= False True True
+m = x.device == torch.zeros(1, device=device).device  #= True
+n = torch.rand_like(x, device="cpu")  #= cpu
+o = torch.device("cuda", 1).index  #= 1
+p = torch.device("cuda:1").index  #= 1
+q = x.device.index  #= None 0 0
+""",
+    "a property": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(1, 1)
+    @property
+    def device(self):
+        return next(self.parameters()).device
+net = Net()
+before = net.device  #= cpu
+net.to(device)
+after = net.device  #= cpu cuda:0 cuda:0
+made = torch.zeros(1, device=net.device)  #= gpu
+""",
+    "a dummy parameter": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("anchor", torch.empty(0), persistent=False)
+    def make(self):
+        return torch.zeros(2, device=self.anchor.device)
+made = Net().to(device).make()  #= gpu
+""",
+    "configuration objects": """
+class Config:
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+cfg = {"train": {"device": Config.device}}
+ns = types.SimpleNamespace(device=torch.device(cfg["train"]["device"]))
+a = torch.zeros(1, device=Config.device)  #= gpu
+b = torch.zeros(1, device=cfg["train"]["device"])  #= gpu
+c = torch.zeros(1, device=ns.device)  #= gpu
+d = torch.zeros(1, device=getattr(ns, "device", "cpu"))  #= gpu
+""",
+    "arguments": """
+parser = argparse.ArgumentParser()
+parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+parser.add_argument("--cpu", action="store_true")
+args = parser.parse_args([])
+args.device = torch.device("cuda" if torch.cuda.is_available() and not False else "cpu")
+a = torch.zeros(1, device=args.device)  #= gpu
+args.use_cuda = torch.cuda.is_available()
+b = torch.zeros(1).cuda() if args.use_cuda else torch.zeros(1)  #= gpu
+""",
+    "a helper that tries": """
+def try_gpu(i=0):
+    if torch.cuda.device_count() >= i + 1:
+        return torch.device(f"cuda:{i}")
+    return torch.device("cpu")
+def try_all():
+    devices = [torch.device(f"cuda:{i}") for i in range(torch.cuda.device_count())]
+    return devices if devices else [torch.device("cpu")]
+a = torch.zeros(1, device=try_gpu())  #= gpu
+b = torch.zeros(1, device=try_gpu(1))  #= cpu cpu cuda:1
+c = torch.zeros(1, device=try_all()[-1])  #= last
+d = [str(d) for d in try_all()]  #= ['cpu'] ['cuda:0'] ['cuda:0','cuda:1']
+""",
+    "the current device": """
+if torch.cuda.device_count() > 1:
+    torch.cuda.set_device(1)
+a = torch.zeros(1, device=device)  #= last
+b = torch.zeros(1)
+if torch.cuda.is_available():
+    b = b.cuda()
+    n = torch.cuda.current_device()
+    with torch.cuda.device(0):
+        c = torch.zeros(1).cuda()
+    d = torch.zeros(1).cuda()
+else:
+    n, c, d = -1, b, b
+r = b  #= last
+number = n  #= -1 0 1
+inside = c  #= gpu
+outside = d  #= last
+""",
+    "the current device as a context that is left": """
+if torch.cuda.device_count() > 1:
+    with torch.cuda.device(1):
+        x = torch.zeros(1, device="cuda")
+        y = nn.Linear(1, 1).cuda()
+    z = torch.zeros(1, device="cuda")
+    with torch.cuda.device_of(x):
+        w = torch.zeros(1, device="cuda")
+else:
+    x = y = z = w = torch.zeros(1)
+a = x  #= cpu cpu cuda:1
+c = z  #= cpu cpu cuda:0
+d = w  #= cpu cpu cuda:1
+""",
+    "the default device": """
+torch.set_default_device(device)
+a = torch.zeros(1)  #= gpu
+b = nn.Linear(1, 1)  #= gpu
+c = torch.get_default_device().type  #= 'cpu' 'cuda' 'cuda'
+d = torch.zeros(1, device="cpu")  #= cpu
+with torch.device("cpu"):
+    e = torch.zeros(1)  #= cpu
+f = torch.arange(3)  #= gpu
+torch.set_default_device(None)
+g = torch.zeros(1)  #= cpu
+h = torch.from_numpy(np.zeros(2))  #= cpu
+""",
+    "a default device as a context": """
+with device:
+    a = torch.zeros(1)  #= gpu
+    net = nn.Sequential(nn.Linear(1, 1), nn.BatchNorm1d(1))
+    b = torch.zeros(1, device="cpu")  #= cpu
+c = net  #= gpu
+d = torch.zeros(1)  #= cpu
+""",
+    "the accelerator": """
+if torch.accelerator.is_available():
+    chosen = torch.accelerator.current_accelerator()
+else:
+    chosen = torch.device("cpu")
+a = torch.zeros(1, device=chosen)  #= gpu
+b = torch.accelerator.device_count()  #= 0 1 2
+acc = torch.accelerator.current_accelerator() or torch.device("cpu")
+c = torch.zeros(1, device=acc)  #= gpu
+d = torch.accelerator.current_accelerator() is None  #= True False False
+""",
+    "lazily chosen": """
+@functools.lru_cache(maxsize=None)
+def get_device():
+    return torch.device("cuda:0") if torch.cuda.is_available() else torch.device("cpu")
+@functools.cache
+def other():
+    return get_device()
+a = torch.zeros(1, device=get_device())  #= gpu
+b = torch.zeros(1, device=other())  #= gpu
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_predicted(name: str, tmp_path: Path) -> None:
+    assert_predicted(HEAD + PROGRAMS[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_observed(name: str, tmp_path: Path, machines: Machines) -> None:
+    assert_observed(HEAD + PROGRAMS[name], tmp_path, machines)

@@ -1,0 +1,391 @@
+"""`nn.Module`: what is registered moves with it, whatever way it was registered; what is not stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.analysis.annotated import assert_observed, assert_predicted
+from tests.rules.machines import Machines
+
+HEAD = """\
+import copy
+import torch
+from torch import nn
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+
+PROGRAMS = {
+    "registered by assignment": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.zeros(2))
+        self.layer = nn.Linear(2, 2)
+        self.plain = torch.zeros(2)
+net = Net()
+net.to(device)
+w = net.w  #= gpu
+layer = net.layer  #= gpu
+plain = net.plain  #= cpu
+""",
+    "buffers": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("kept", torch.zeros(2))
+        self.register_buffer("passing", torch.zeros(2), persistent=False)
+        self.register_buffer("empty", None)
+net = Net().to(device)
+kept = net.kept  #= gpu
+passing = net.passing  #= gpu
+empty = net.empty  #= None
+net.kept = torch.ones(2)
+fresh = net.kept  #= cpu
+net.to(device)
+again = net.kept  #= gpu
+saved = "kept" in net.state_dict()  #= True
+""",
+    "register_parameter and add_module": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_parameter("w", nn.Parameter(torch.zeros(2)))
+        self.register_parameter("nothing", None)
+        self.add_module("first", nn.Linear(2, 2))
+        self.register_module("second", nn.Linear(2, 2))
+        for i in range(2):
+            setattr(self, f"layer{i}", nn.Linear(2, 2))
+net = Net().to(device)
+w = net.w  #= gpu
+nothing = net.nothing  #= None
+first = net.first  #= gpu
+second = net.second  #= gpu
+numbered = getattr(net, "layer1")  #= gpu
+""",
+    "before super().__init__ is over nothing moves": """
+class Base(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+        self.head = self.make_head()
+    def make_head(self):
+        return nn.Linear(self.width, 2)
+class Net(Base):
+    def __init__(self):
+        super().__init__(4)
+        self.scale = nn.Parameter(torch.ones(1))
+    def make_head(self):
+        return nn.Sequential(super().make_head(), nn.ReLU())
+net = Net().to(device)
+head = net.head[0]  #= gpu
+width = net.width  #= 4
+out = net.head(torch.zeros(1, 4, device=device)) * net.scale  #= gpu
+""",
+    "containers that register": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(2, 2) for _ in range(2)])
+        self.layers.append(nn.Linear(2, 2))
+        self.layers.extend([nn.Linear(2, 2)])
+        self.layers.insert(0, nn.Linear(2, 2))
+        self.heads = nn.ModuleDict({"a": nn.Linear(2, 2)})
+        self.heads["b"] = nn.Linear(2, 2)
+        self.heads.update({"c": nn.Linear(2, 2)})
+        self.weights = nn.ParameterList([nn.Parameter(torch.zeros(2))])
+        self.weights.append(nn.Parameter(torch.zeros(2)))
+        self.named = nn.ParameterDict({"a": nn.Parameter(torch.zeros(2))})
+        self.stack = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
+        self.stack.add_module("last", nn.Linear(2, 2))
+net = Net().to(device)
+count = len(net.layers)  #= 5
+last = net.layers[-1]  #= gpu
+some = net.layers[1:3]  #= gpu
+a = net.heads["a"]  #= gpu
+b = net.heads["b"]  #= gpu
+c = net.heads["c"]  #= gpu
+keys = list(net.heads.keys())  #= ['a','b','c']
+w0 = net.weights[0]  #= gpu
+w1 = net.weights[1]  #= gpu
+n = net.named["a"]  #= gpu
+s = net.stack[-1]  #= gpu
+last_by_name = net.stack.last  #= gpu
+x = torch.zeros(1, 2, device=device)
+for layer in net.layers:
+    x = layer(x)
+for name, head in net.heads.items():
+    x = head(x)
+y = net.stack(x)  #= gpu
+""",
+    "plain containers don't": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = [nn.Linear(2, 2)]  # DEV502: gpu1 gpu2
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+Net().to(device)(torch.zeros(1, 2, device=device))
+""",
+    "a plain dict of parameters": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = {"a": nn.Parameter(torch.zeros(2))}  # DEV502: gpu1 gpu2
+    def forward(self, x):
+        return x * self.w["a"]
+Net().to(device)(torch.zeros(2, device=device))
+""",
+    "replaced after a move": """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)).to(device)
+net[1] = nn.Linear(2, 3)
+kept = net[0]  #= gpu
+fresh = net[1].weight.device  #= cpu
+net.to(device)
+moved = net[1]  #= gpu
+""",
+    "replaced after a move, then used": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(2, 2)
+        self.fc = nn.Linear(2, 2)
+    def forward(self, x):
+        return self.fc(self.body(x))
+net = Net().to(device)
+net.fc = nn.Linear(2, 4)  # DEV302: gpu1 gpu2
+net(torch.zeros(1, 2, device=device))
+""",
+    "the ways to move": """
+a = nn.Linear(2, 2).to(device)  #= gpu
+b = nn.Linear(2, 2).to(device, torch.float32)  #= gpu
+c = nn.Linear(2, 2).to(device=device, non_blocking=True)  #= gpu
+d = nn.Linear(2, 2).to(torch.zeros(1, device=device))  #= gpu
+e = nn.Linear(2, 2).to(torch.float64)  #= cpu
+f = nn.Linear(2, 2, device=device)  #= gpu
+g = nn.Linear(2, 2, device="meta").to_empty(device=device)  #= gpu
+h = nn.Linear(2, 2).to(device).half().float().eval().train().requires_grad_(False)  #= gpu
+i = nn.Linear(2, 2).to(device).cpu()  #= cpu
+j = nn.Linear(2, 2).to(device).type(torch.float16)  #= gpu
+k = nn.Linear(2, 2)
+if torch.cuda.is_available():
+    k.cuda()
+l = k  #= gpu
+m = nn.Linear(2, 2)
+if torch.cuda.device_count() > 1:
+    m = m.cuda(1)
+n = m  #= cpu cpu cuda:1
+o = nn.Linear(2, 2).to(device) is k  #= False
+p = k.to(device) is k  #= True
+""",
+    "an overridden _apply": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.table = torch.zeros(2)
+        self.extra = [torch.zeros(2)]
+    def _apply(self, fn):
+        super()._apply(fn)
+        self.table = fn(self.table)
+        self.extra = [fn(t) for t in self.extra]
+        return self
+net = Net().to(device)
+table = net.table  #= gpu ?
+extra = net.extra[0]  #= gpu ?
+layer = net.layer  #= gpu
+outer = nn.Sequential(Net()).to(device)
+inside = outer[0].table  #= gpu ?
+""",
+    "an overridden to": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.anchors = torch.zeros(2)
+    def to(self, *args, **kwargs):
+        self.anchors = self.anchors.to(*args, **kwargs)
+        return super().to(*args, **kwargs)
+net = Net().to(device)
+anchors = net.anchors  #= gpu
+layer = net.layer  #= gpu
+""",
+    "an overridden cuda": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.anchors = torch.zeros(2)
+    def cuda(self, device=None):
+        super().cuda(device)
+        self.anchors = self.anchors.cuda(device)
+        return self
+net = Net()
+if torch.cuda.is_available():
+    net = net.cuda()
+anchors = net.anchors  #= gpu
+layer = net.layer  #= gpu
+""",
+    "walks over parts": """
+net = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.BatchNorm1d(2), nn.ReLU())).to(device)
+names = [name for name, _ in net.named_children()]  #= ['0','1']
+p = next(net.parameters())  #= gpu
+q = [v for v in net[0].parameters()]  #= [cpu,cpu] [cuda:0,cuda:0] [cuda:0,cuda:0]
+b = next(net.buffers())  #= gpu
+named = dict(net[0].named_parameters())["weight"]  #= gpu
+child = list(net.children())[1][0]  #= gpu
+for m in net.modules():
+    if isinstance(m, nn.BatchNorm1d):
+        norm = m  #= gpu
+got = net.get_submodule("1.0")  #= gpu
+total = len(list(net.children()))  #= 2
+""",
+    "apply and parameters moved by hand": """
+net = nn.Linear(2, 2)
+for p in net.parameters():
+    p.data = p.data.to(device)
+net.bias.requires_grad_(False)
+moved = net  #= gpu
+seen = []
+nn.Sequential(net).apply(lambda m: seen.append(m))
+def init(m):
+    if isinstance(m, nn.Linear):
+        nn.init.zeros_(m.weight)
+net.apply(init)
+after = net.weight  #= gpu
+""",
+    "state_dict and load_state_dict": """
+source = nn.Linear(2, 2).to(device)
+target = nn.Linear(2, 2)
+state = source.state_dict()
+w = state["weight"]  #= gpu
+copied = {k: v.clone() for k, v in state.items()}
+c = copied["bias"]  #= gpu
+target.load_state_dict(state)
+still = target.weight  #= cpu
+host = {k: v.cpu() for k, v in state.items()}
+h = host["weight"]  #= cpu
+other = nn.Linear(2, 2).to(device)
+other.load_state_dict(host)
+o = other  #= gpu
+""",
+    "weight tying": """
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(4, 2)
+        self.out = nn.Linear(2, 4, bias=False)
+        self.out.weight = self.embed.weight
+net = Tied().to(device)
+same = net.out.weight is net.embed.weight  #= True
+w = net.out.weight  #= gpu
+logits = net.out(net.embed(torch.tensor([1], device=device)))  #= gpu
+""",
+    "a copy keeps its devices": """
+net = nn.Linear(2, 2).to(device)
+twin = copy.deepcopy(net)
+net.cpu()
+t = twin.weight  #= gpu
+n = net.weight  #= cpu
+frozen = copy.copy(twin)
+f = frozen.weight is twin.weight  #= True
+""",
+    "an average of the weights": """
+class EMA:
+    def __init__(self, model, decay=0.9):
+        self.decay = decay
+        self.shadow = {name: p.data.clone() for name, p in model.named_parameters()}
+        self.model = copy.deepcopy(model).eval()
+    def update(self, model):
+        for name, p in model.named_parameters():
+            self.shadow[name] = self.decay * self.shadow[name] + (1 - self.decay) * p.data
+        for e, p in zip(self.model.parameters(), model.parameters()):
+            e.data.mul_(self.decay).add_(p.data, alpha=1 - self.decay)
+net = nn.Linear(2, 2).to(device)
+ema = EMA(net)
+ema.update(net)
+s = ema.shadow["weight"]  #= gpu
+e = ema.model  #= gpu
+""",
+    "an average begun before the move": """
+class EMA:
+    def __init__(self, model):
+        self.shadow = {name: p.data.clone() for name, p in model.named_parameters()}
+    def update(self, model):
+        for name, p in model.named_parameters():
+            self.shadow[name] = 0.9 * self.shadow[name] + 0.1 * p.data  # DEV301: gpu1 gpu2
+net = nn.Linear(2, 2)
+ema = EMA(net)
+net.to(device)
+ema.update(net)
+""",
+    "training flag": """
+net = nn.Sequential(nn.Dropout(0.5), nn.Linear(2, 2)).to(device)
+a = net.training  #= True ?
+net.eval()
+b = net[0].training  #= False
+net.train(True)
+c = net[1].training  #= True
+""",
+    "forward sees the state of the moment": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.memory = None
+    def forward(self, x):
+        if self.memory is None:
+            self.memory = torch.zeros(1, 2, device=x.device)
+        self.memory = self.memory + self.layer(x)
+        return self.memory
+net = Net()
+first = net(torch.zeros(1, 2))  #= cpu
+net.to(device)
+net.memory = None
+second = net(torch.zeros(1, 2, device=device))  #= gpu
+""",
+    "__call__ runs forward with hooks": """
+log = []
+def note(module, inputs, output):
+    log.append(output)
+def early(module, inputs):
+    return (inputs[0].to(next(module.parameters()).device),)
+net = nn.Linear(2, 2).to(device)
+net.register_forward_pre_hook(early)
+handle = net.register_forward_hook(note)
+out = net(torch.zeros(1, 2))  #= gpu
+logged = log[0]  #= gpu
+handle.remove()
+""",
+    "a hook that meets the wrong device": """
+offset = torch.ones(2)  # DEV303: gpu1 gpu2
+net = nn.Linear(2, 2).to(device)
+net.register_forward_hook(lambda module, inputs, output: output + offset)
+net(torch.zeros(1, 2, device=device))
+""",
+    "helpers of torch.nn.utils": """
+net = nn.utils.parametrizations.weight_norm(nn.Linear(2, 2)).to(device)
+v = next(net.parameters())  #= gpu
+flat = nn.utils.parameters_to_vector(net.parameters())  #= gpu
+norm = nn.utils.clip_grad_norm_(nn.Linear(2, 2).parameters(), 1.0)
+spectral = nn.utils.spectral_norm(nn.Linear(2, 2)).to(device)
+s = spectral(torch.zeros(1, 2, device=device))  #= gpu
+""",
+    "uninitialised parts take the input's shape": """
+net = nn.LazyLinear(3).to(device)
+out = net(torch.zeros(1, 2, device=device))  #= gpu
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_predicted(name: str, tmp_path: Path) -> None:
+    assert_predicted(HEAD + PROGRAMS[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_observed(name: str, tmp_path: Path, machines: Machines) -> None:
+    assert_observed(HEAD + PROGRAMS[name], tmp_path, machines)

@@ -1,0 +1,92 @@
+"""Two devices: DataParallel, DistributedDataParallel, model parallel, ranks; and metrics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.analysis.annotated import assert_observed, assert_predicted
+from tests.rules.machines import Machines
+
+HEAD = """\
+import torch
+from torch import nn
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+
+PROGRAMS = {
+    "two halves of a model": """
+class Net(nn.Module):
+    def __init__(self, first, second):
+        super().__init__()
+        self.second = second
+        self.a = nn.Linear(2, 2).to(first)
+        self.b = nn.Linear(2, 2).to(second)
+    def forward(self, x):
+        return self.b(self.a(x).to(self.second))
+n = torch.cuda.device_count()
+first = torch.device("cuda:0" if n else "cpu")
+last = torch.device(f"cuda:{n - 1}" if n else "cpu")
+net = Net(first, last)
+a = net.a  #= gpu
+b = net.b  #= last
+out = net(torch.zeros(1, 2, device=first))  #= last
+""",
+    "two halves that don't meet": """
+n = torch.cuda.device_count()
+first = torch.device("cuda:0" if n else "cpu")
+last = torch.device(f"cuda:{n - 1}" if n else "cpu")
+a = nn.Linear(2, 2).to(first)
+b = nn.Linear(2, 2).to(last)
+b(a(torch.zeros(1, 2, device=first)))  # DEV302: gpu2
+""",
+    "a second device by its number": """
+x = torch.zeros(2, device="cuda:1")  # DEV101: cpu gpu1
+""",
+    "DataParallel": """
+net = nn.Linear(2, 2)
+if torch.cuda.device_count() > 1:
+    net = nn.DataParallel(net)
+net.to(device)
+out = net(torch.zeros(4, 2, device=device))  #= gpu
+inner = net.module if isinstance(net, nn.DataParallel) else net
+w = inner.weight  #= gpu
+""",
+    "DataParallel of a module elsewhere": """
+net = nn.DataParallel(nn.Linear(2, 2))
+net(torch.zeros(4, 2, device=device))  # DEV308: gpu2
+""",
+    "a metric": """
+# runs: no
+import torchmetrics
+metric = torchmetrics.Accuracy(task="multiclass", num_classes=3).to(device)
+a = metric(torch.zeros(2, 3, device=device), torch.zeros(2, device=device))  #= gpu
+""",
+    "a metric left behind": """
+# runs: no
+import torchmetrics
+metric = torchmetrics.MeanSquaredError()  # DEV309: gpu1 gpu2
+metric(torch.zeros(2, device=device), torch.zeros(2, device=device))
+""",
+    "ranks": """
+# runs: no
+import os
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+rank = int(os.environ["LOCAL_RANK"])
+dist.init_process_group("nccl")
+net = DDP(nn.Linear(2, 2).to(f'cuda:{rank}'), device_ids=[rank])
+# silent
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_predicted(name: str, tmp_path: Path) -> None:
+    assert_predicted(HEAD + PROGRAMS[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_observed(name: str, tmp_path: Path, machines: Machines) -> None:
+    assert_observed(HEAD + PROGRAMS[name], tmp_path, machines)

@@ -1,0 +1,135 @@
+"""Optimizers, schedulers and their state; files; generators and distributions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.analysis.annotated import assert_observed, assert_predicted
+from tests.rules.machines import Machines
+
+HEAD = """\
+import numpy as np
+import torch
+from torch import nn
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+
+PROGRAMS = {
+    "a training step": """
+net = nn.Linear(2, 1).to(device)
+optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+for _ in range(2):
+    optimizer.zero_grad()
+    loss = net(torch.zeros(3, 2, device=device)).mean()
+    loss.backward()
+    optimizer.step()
+    scheduler.step()
+a = loss  #= gpu
+p = optimizer.param_groups[0]["params"][0]  #= gpu
+""",
+    "built before the move": """
+net = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net.to(device)
+p = optimizer.param_groups[0]["params"][0]  #= gpu
+same = p is net.weight
+s = same  #= True
+""",
+    "state that was made before the move": """
+net = nn.Linear(2, 1)
+optimizer = torch.optim.Adam(net.parameters())
+net(torch.zeros(1, 2)).sum().backward()
+optimizer.step()
+net.to(device)
+optimizer.zero_grad()
+net(torch.zeros(1, 2, device=device)).sum().backward()
+optimizer.step()  # DEV505: gpu1 gpu2
+""",
+    "a round trip through a file": """
+net = nn.Linear(2, 1).to(device)
+torch.save({"net": net.state_dict(), "x": torch.zeros(2, device=device), "epoch": 3}, "checkpoint.pt")
+loaded = torch.load("checkpoint.pt")
+a = loaded["x"]  #= gpu
+n = loaded["epoch"]  #= 3
+host = torch.load("checkpoint.pt", map_location="cpu")
+b = host["x"]  #= cpu
+placed = torch.load("checkpoint.pt", map_location=device)
+c = placed["x"]  #= gpu
+d = torch.load("checkpoint.pt", map_location=lambda storage, place: storage)["x"]  #= cpu
+net.load_state_dict(host["net"])
+e = net  #= gpu
+""",
+    "a checkpoint used where it was mapped": """
+torch.save({"mean": torch.zeros(2)}, "stats.pt")
+stats = torch.load("stats.pt", map_location="cpu")
+torch.zeros(2, device=device) - stats["mean"]  # DEV301: gpu1 gpu2
+""",
+    "generators": """
+g = torch.Generator(device=device)
+g.manual_seed(0)
+a = torch.rand(2, generator=g, device=device)  #= gpu
+b = torch.randperm(4, generator=torch.Generator())  #= cpu
+d = g.device.type  #= 'cpu' 'cuda' 'cuda'
+""",
+    "a generator of the host": """
+g = torch.Generator().manual_seed(0)
+torch.randn(2, generator=g, device=device)  # DEV305: gpu1 gpu2
+""",
+    "distributions": """
+d = torch.distributions.Normal(torch.zeros(2, device=device), torch.ones(2, device=device))
+a = d.sample()  #= gpu
+b = d.log_prob(a)  #= gpu
+c = torch.distributions.Categorical(logits=torch.zeros(3, device=device)).sample((2,))  #= gpu
+m = d.mean  #= gpu ?
+""",
+    "a distribution left behind": """
+d = torch.distributions.Normal(torch.zeros(2), torch.ones(2))
+d.log_prob(torch.zeros(2, device=device))  # DEV301: gpu1 gpu2
+""",
+    "numpy and back": """
+x = torch.zeros(2, device=device)
+array = x.cpu().numpy()  #= ndarray
+a = torch.from_numpy(array)  #= cpu
+b = torch.from_numpy(array).to(device)  #= gpu
+c = torch.tensor(array, device=device)  #= gpu
+d = torch.as_tensor(np.zeros(2)) * 2  #= cpu
+e = np.asarray(a)  #= ndarray
+f = x.tolist()
+""",
+    "numpy of the accelerator": """
+x = torch.zeros(2, device=device)
+x.numpy()  # DEV401: gpu1 gpu2
+""",
+    "numpy functions of the accelerator": """
+x = torch.zeros(2, device=device)
+np.sqrt(x)  # DEV402: gpu1 gpu2
+""",
+    "arrays don't move": """
+np.zeros(2).to(device)  # DEV403: cpu gpu1 gpu2
+""",
+    "a copy that is read too early": """
+x = torch.ones(1000, device=device)
+host = x.to("cpu", non_blocking=True)  # DEV405: gpu1 gpu2
+host.numpy().sum()
+""",
+    "a copy that is waited for": """
+x = torch.ones(1000, device=device)
+host = x.to("cpu", non_blocking=True)
+if torch.cuda.is_available():
+    torch.cuda.synchronize()
+a = torch.from_numpy(host.numpy())  #= cpu
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_predicted(name: str, tmp_path: Path) -> None:
+    assert_predicted(HEAD + PROGRAMS[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_observed(name: str, tmp_path: Path, machines: Machines) -> None:
+    assert_observed(HEAD + PROGRAMS[name], tmp_path, machines)
