@@ -1,0 +1,107 @@
+"""DEV101: a GPU index that not every machine has, reached without asking how many there are.
+
+https://docs.pytorch.org/docs/stable/notes/cuda.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.analysis.events import DeviceUnavailable, MixedDevices
+from devlint.rules.base import Diagnosis, Example, Rule, TextContext
+from devlint.rules.text import steps, trail
+from devlint.rules.unavailable import speaker, where
+
+BAD = """\
+import torch
+from torch import nn
+
+device = torch.device("cuda:1")  # DEV101: cpu gpu1
+
+model = nn.Linear(8, 2).to(device)
+print(model(torch.randn(4, 8, device=device)).shape)
+"""
+
+GOOD = """\
+import torch
+from torch import nn
+
+if torch.cuda.device_count() > 1:
+    device = torch.device("cuda:1")
+else:
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+model = nn.Linear(8, 2).to(device)
+print(model(torch.randn(4, 8, device=device)).shape)
+"""
+
+BAD_BEHIND_GUARD = """\
+import torch
+from torch import nn
+
+net = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2))
+if torch.cuda.is_available():
+    net = net.cuda(1)  # DEV101: gpu1
+print(sum(p.numel() for p in net.parameters()))
+"""
+
+GOOD_BEHIND_GUARD = """\
+import torch
+from torch import nn
+
+net = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2))
+if torch.cuda.device_count() > 1:
+    net = net.cuda(1)
+print(sum(p.numel() for p in net.parameters()))
+"""
+
+NO_CUDA = "AssertionError: Torch not compiled with CUDA enabled"
+
+RULE = Rule(
+    code="DEV101",
+    name="hardcoded-device-index",
+    summary="A GPU index written into the code is used on machines that have no such GPU.",
+    what="""\
+`"cuda:1"`, `.cuda(1)`, `device=1`, `torch.device("cuda", 1)`, `torch.cuda.set_device(1)` or `device_ids=[0, 1]` that
+reaches a use of the device in a world without that GPU. The index is followed through variables, default arguments and
+calls to where it is written. A `torch.device("cuda:1")` that is never used touches nothing and is not reported.
+
+Also a function or module that names a GPU itself, by `"cuda:0"`, `.cuda()` or `"cuda"`, for a tensor that then meets
+one from elsewhere: with two GPUs its input may be on the other. `x.device` and `.to(x)` follow the input.
+""",
+    why="""\
+The program runs on the machine that it was written on and nowhere else. `torch.cuda.is_available()` is no guard for it:
+with one GPU it is true, and GPU 1 still does not exist.""",
+    example=Example(bad=BAD, good=GOOD, errors={"cpu": NO_CUDA}),
+    more_examples=(Example(bad=BAD_BEHIND_GUARD, good=GOOD_BEHIND_GUARD),),
+    error="RuntimeError: CUDA error: invalid device ordinal",
+    references=(
+        "https://docs.pytorch.org/docs/stable/generated/torch.cuda.device_count.html",
+        "https://docs.pytorch.org/docs/stable/notes/cuda.html#device-agnostic-code",
+    ),
+)
+
+
+@RULE.on(DeviceUnavailable)
+def missing_index(event: DeviceUnavailable, context: TextContext) -> Iterator[Diagnosis]:
+    """An index that the machine does not have."""
+    if speaker(event) != RULE.code:
+        return
+    site = where(event)
+    device = f"{event.device.partition(':')[0]}:{event.index}"
+    message = f"`{context.text(site)}` names {device}, which a machine with fewer GPUs does not have"
+    help_text = f"use it only where `torch.cuda.device_count() > {event.index}`, or let the caller choose the device"
+    yield Diagnosis(site, message, event, trail(event, site), help_text)
+
+
+@RULE.on(MixedDevices)
+def fixed_against_chosen(event: MixedDevices, context: TextContext) -> Iterator[Diagnosis]:
+    """A device that is written down meets one that was chosen elsewhere."""
+    if event.cause != "hardcoded":
+        return
+    culprit = event.culprit
+    others = ", ".join(f"`{o.text}` is on {o.device}" for o in event.operands if o is not culprit)
+    message = f"`{context.text(event.root)}` puts `{culprit.text}` on {culprit.device} whatever was chosen, {others}"
+    yield Diagnosis(
+        event.root, message, event, trail(event, event.root, steps(culprit)), "take the device of the other operand"
+    )

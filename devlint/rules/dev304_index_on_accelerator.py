@@ -1,0 +1,75 @@
+"""DEV304 index-on-accelerator: a CPU tensor is indexed by a CUDA tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.analysis.events import MixedDevices
+from devlint.rules import edits, text
+from devlint.rules.base import Diagnosis, Example, FixContext, Mend, Rule, TextContext
+
+RULE = Rule(
+    code="DEV304",
+    name="index-on-accelerator",
+    summary="A CPU tensor is indexed by a CUDA tensor.",
+    what=(
+        "`table[index]`, read or written, where `table` is on the CPU and `index` (integers or a boolean mask) on the "
+        "accelerator: the labels of a data set looked up by neighbours that were found on the GPU, a schedule looked "
+        "up by time steps. The reverse, a CUDA tensor with a CPU index, is right."
+    ),
+    why=(
+        "torch brings a CPU index to the GPU, but never waits for a CUDA index to come to the CPU. Without a GPU both "
+        "are on the CPU and nothing shows."
+    ),
+    example=Example(
+        bad="""\
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+names = torch.arange(10)
+scores = torch.rand(4, 10, device=device)
+best = scores.argmax(dim=1)
+print(names[best])  # DEV304: gpu1 gpu2
+""",
+        good="""\
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+names = torch.arange(10)
+scores = torch.rand(4, 10, device=device)
+best = scores.argmax(dim=1)
+print(names[best.cpu()])
+""",
+    ),
+    worlds=("gpu1", "gpu2"),
+    error="RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)",
+    fix_safety=(
+        "Bringing the index to the CPU is safe: where the code worked it is there already. The result is on the CPU "
+        "too; where it is needed on the accelerator, moving the indexed tensor is the better change."
+    ),
+    references=("https://docs.pytorch.org/docs/stable/tensor_view.html",),
+)
+
+
+@RULE.on(MixedDevices)
+def two_devices(event: MixedDevices, context: TextContext) -> Iterator[Diagnosis]:
+    """A CUDA index met a CPU tensor."""
+    if event.cause != "index":
+        return
+    index = next((operand for operand in event.operands if operand.device != "cpu"), event.culprit)
+    table = next((operand for operand in event.operands if operand.device == "cpu"), event.culprit)
+    near = event.root
+    message = f"{text.described(table, near)} and is indexed by {text.quoted(index.text)}, which is on {index.device}"
+    yield Diagnosis(near, message, event, text.clash_trace(event), data=index)
+
+
+@RULE.fix
+def index_on_cpu(diagnosis: Diagnosis, context: FixContext) -> Mend | None:
+    """Bring the index to the CPU."""
+    index = diagnosis.data
+    if index is None or not edits.same_file(diagnosis, index.site):
+        return None
+    node = context.node(index.site)
+    if node is None or context.site_text(index.site) != index.text:
+        return None
+    return Mend("safe", "Index with a copy on the CPU: `.cpu()`", edits.after(context, node, ".cpu()"))

@@ -1,0 +1,60 @@
+"""DEV308 parallel-device: a DataParallel or DDP module is not on `device_ids[0]`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.analysis.events import ParallelDevice
+from devlint.rules import text
+from devlint.rules.base import Diagnosis, Example, Rule, TextContext
+
+RULE = Rule(
+    code="DEV308",
+    name="parallel-device",
+    summary="A DataParallel or DistributedDataParallel module is not on `device_ids[0]`.",
+    what=(
+        "`nn.DataParallel(model, device_ids=[...])` called while the model's parameters are on the CPU or on another "
+        "GPU than the first of `device_ids`; a `DistributedDataParallel` built over a module elsewhere than its "
+        "device."
+    ),
+    why=(
+        "DataParallel copies the module from `device_ids[0]` to the others at each call and expects it there. With one "
+        "GPU it moves the module itself, without one it passes the call on, so the mistake shows from two GPUs on."
+    ),
+    example=Example(
+        bad="""\
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = torch.nn.DataParallel(torch.nn.Linear(4, 2))
+x = torch.rand(8, 4, device=device)
+print(model(x).shape)  # DEV308: gpu2
+""",
+        good="""\
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = torch.nn.DataParallel(torch.nn.Linear(4, 2)).to(device)
+x = torch.rand(8, 4, device=device)
+print(model(x).shape)
+""",
+    ),
+    worlds=("gpu1", "gpu2"),
+    error=(
+        "RuntimeError: module must have its parameters and buffers on device cuda:0 (device_ids[0]) but found one of "
+        "them on device: cpu"
+    ),
+    fix_safety="There is none: whether the module moves or `device_ids` changes is for the author to say.",
+    references=(
+        "https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html",
+        "https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html",
+    ),
+)
+
+
+@RULE.on(ParallelDevice)
+def elsewhere(event: ParallelDevice, context: TextContext) -> Iterator[Diagnosis]:
+    """The wrapped module is not where the wrapper expects it."""
+    message = f"`{event.wrapper}` expects its module on {event.expected} (`device_ids[0]`), and it is on {event.found}"
+    trace = text.operand_trace(event, None, f"called with the module on {event.found} here")
+    yield Diagnosis(event.root, message, event, trace)

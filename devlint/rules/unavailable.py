@@ -1,0 +1,38 @@
+"""Which rule speaks when a program uses a device that the world does not have: exactly one."""
+
+from __future__ import annotations
+
+from devlint.analysis.events import DeviceUnavailable, Site
+
+
+def speaker(event: DeviceUnavailable) -> str | None:
+    """Return the code of the rule that speaks, or None where a flag of the user's own stands guard.
+
+    A hard-coded index is nearer the cause than the missing machine, a query or an import nearer than a plain use.
+    """
+    beyond_first = event.index is not None and event.index >= 1
+    if event.hidden and beyond_first:
+        return "DEV604"
+    if event.guarded:
+        return None
+    if beyond_first:
+        return "DEV101"
+    if event.kind == "query":
+        return "DEV107"
+    if event.at_import and event.device.startswith("cuda"):
+        return "DEV110"
+    return "DEV102"
+
+
+def where(event: DeviceUnavailable) -> Site:
+    """Return the place of the finding: where the device is named in the project, else where it is used."""
+    return event.literal if event.literal is not None else event.site
+
+
+def without_asking(event: DeviceUnavailable) -> str:
+    """Return what to add for a program that never asks for CUDA and gets one finding: how many more uses follow."""
+    if event.evidence or not event.further:
+        return ""
+    return (
+        ", and 1 more use of CUDA follows" if event.further == 1 else f", and {event.further} more uses of CUDA follow"
+    )

@@ -1,0 +1,80 @@
+"""Runs a program in a world: on the plain CPU, or under simulated CUDA with one or two devices."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended: `error` as `Type: text` or None, the program's `row` where it broke, the observed `value`."""
+
+    error: str | None
+    row: int | None
+    value: Any
+
+
+class Machines:
+    """Zygote processes, started when first needed: an untouched one for the CPU, one that simulates CUDA."""
+
+    def __init__(self, simulating: str = "tests.rules.zygote") -> None:
+        self._modules = {"plain": "tests.rules.zygote", "simulating": simulating}
+        self._processes: dict[str, subprocess.Popen[str]] = {}
+
+    def run(
+        self,
+        source: str,
+        world: str,
+        *,
+        path: Path,
+        args: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        observe: str | None = None,
+    ) -> Outcome:
+        """Run `source` as if it stood in the file `path`, from that file's folder."""
+        request = {
+            "source": source,
+            "path": str(path),
+            "folder": str(path.parent),
+            "world": world,
+            "args": list(args),
+            "environment": dict(environment or {}),
+            "observe": observe,
+        }
+        process = self._zygote("plain" if world == "cpu" else "simulating")
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(json.dumps(request) + "\n")
+        process.stdin.flush()
+        answer = process.stdout.readline()
+        assert answer, "the zygote process ended"
+        outcome = Outcome(**json.loads(answer))
+        assert outcome.error is None or not outcome.error.startswith("the child died"), outcome.error
+        return outcome
+
+    def close(self) -> None:
+        """End the processes."""
+        for process in self._processes.values():
+            process.communicate(timeout=60)
+
+    def _zygote(self, role: str) -> subprocess.Popen[str]:
+        if role not in self._processes:
+            environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+            environment.pop("CUDA_VISIBLE_DEVICES", None)
+            self._processes[role] = subprocess.Popen(
+                [sys.executable, "-m", self._modules[role], role],
+                cwd=ROOT,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        return self._processes[role]
