@@ -1,0 +1,56 @@
+"""The command line: finds the command and hands over. A command's file is imported when the command is used."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+
+import click
+
+from devlint import __version__
+
+COMMANDS = {
+    "check": "Find where code breaks because of devices.",
+    "confirm": "Run what was flagged, in each world, and say whether it is true.",
+    "run": "Run a program in a world of simulated devices.",
+    "rule": "Explain a rule.",
+    "reveal": "Print what is known about each name on a line, in each world.",
+    "server": "Start the language server.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are `devlint.commands.<name>`; those that are not installed are not listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands that are there."""
+        return [name for name in COMMANDS if importlib.util.find_spec(f"devlint.commands.{name}")]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return the command."""
+        if cmd_name not in COMMANDS or importlib.util.find_spec(f"devlint.commands.{cmd_name}") is None:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"devlint.commands.{cmd_name}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", prog_name="devlint", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Find where PyTorch code breaks because of devices: on a machine without a GPU, with one, with two."""
+
+
+def main() -> None:
+    """Run the command line; the console script."""
+    # File names and messages may hold any character, the terminal's encoding may not.
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    cli(prog_name="devlint")

@@ -1,0 +1,120 @@
+"""`devlint run`: a program on a machine that isn't there."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from devlint.worlds import WORLD_NAMES, world_named
+
+if TYPE_CHECKING:
+    from devlint.simulated.transfers import Statistics
+
+PACKAGE = str(Path(__file__).parents[1]) + os.sep
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("--world", type=click.Choice(WORLD_NAMES), required=True, help="The machine to run on.")
+@click.option("--stats", is_flag=True, help="Say at the end which lines move data or wait for a device.")
+@click.option("--poison", is_flag=True, help="Spoil host memory until a non-blocking copy into it was waited for.")
+@click.option("-m", "module", metavar="MODULE", help="Run a module instead of a script, as python -m does.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[SCRIPT] [ARGS]...")
+def run(world: str, stats: bool, poison: bool, module: str | None, command: tuple[str, ...]) -> None:
+    """Run a program on a machine with no, one or two simulated CUDA devices.
+
+    The program is unchanged, its values are the CPU's, and its errors are what torch says on CUDA. The exit status
+    is the program's own.
+    """
+    if module is None and not command:
+        raise click.UsageError("Missing SCRIPT, or -m MODULE.")
+    from devlint import simulated
+
+    try:
+        simulated.activate(world_named(world).device_count)
+    except (simulated.SimulationError, ImportError) as error:
+        raise click.ClickException(str(error)) from error
+    if poison:
+        simulated.poison_unsynchronised_reads()
+    status = _run_module(module, command) if module else _run_script(command)
+    if stats:
+        click.echo(summary(simulated.statistics()), err=True)
+    sys.exit(status)
+
+
+def _run_script(command: tuple[str, ...]) -> int:
+    script = command[0]
+    if not os.path.exists(script):
+        raise click.UsageError(f"There is no file {script}.")
+    sys.argv = list(command)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
+    return _status(lambda: runpy.run_path(script, run_name="__main__"))
+
+
+def _run_module(module: str, command: tuple[str, ...]) -> int:
+    sys.argv = [module, *command]
+    sys.path.insert(0, os.getcwd())
+    return _status(lambda: runpy.run_module(module, run_name="__main__", alter_sys=True))
+
+
+def _status(program: object) -> int:
+    """Run the program; return its exit status, with its traceback printed as Python prints it."""
+    try:
+        program()  # type: ignore[operator]
+    except SystemExit as stop:
+        if stop.code is None or isinstance(stop.code, int):
+            return int(stop.code or 0)
+        print(stop.code, file=sys.stderr)
+        return 1
+    except BaseException as error:
+        _print_traceback(error)
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return 0
+
+
+def _print_traceback(error: BaseException) -> None:
+    """Print the traceback as Python would, without the frames that ran the program and those that simulate CUDA."""
+    shown = traceback.TracebackException.from_exception(error)
+    part: traceback.TracebackException | None = shown
+    while part is not None:
+        part.stack = traceback.StackSummary.from_list([line for line in part.stack if not _is_ours(line.filename)])
+        part = part.__cause__ or part.__context__
+    print("".join(shown.format()), end="", file=sys.stderr)
+
+
+def _is_ours(filename: str) -> bool:
+    return filename.startswith((PACKAGE, "<frozen")) or filename == runpy.__file__
+
+
+def summary(statistics: Statistics) -> str:
+    """Return the table of `--stats`: one row a source line, most bytes first."""
+    if not statistics.lines:
+        return "No transfers and no synchronisations."
+    rows = []
+    for (filename, number), line in statistics.lines.items():
+        what = [
+            f"{count} x {direction} ({_size(line.bytes[direction])})" for direction, count in line.transfers.items()
+        ]
+        what += [f"{count} x waits ({reason})" for reason, count in line.synchronisations.items()]
+        rows.append((-sum(line.bytes.values()), os.path.relpath(filename), number, "; ".join(what)))
+    width = max(len(f"{name}:{number}") for _, name, number, _ in rows)
+    lines = [f"{f'{name}:{number}':{width}}  {what}" for _, name, number, what in sorted(rows)]
+    total = (
+        f"{statistics.total('transfers')} transfers of {_size(statistics.total('bytes'))}, "
+        f"{statistics.total('synchronisations')} synchronisations"
+    )
+    return "\n".join([*lines, total])
+
+
+def _size(count: int) -> str:
+    size = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GiB"
