@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST_ARGS ?=
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: demo test lint types contracts unit format readme clean
+.PHONY: demo test lint types contracts unit explore format readme clean
 .DEFAULT_GOAL := test
 
 $(BIN)/python:
@@ -41,6 +41,11 @@ contracts: $(VENV)/.stamp-test
 
 unit: $(VENV)/.stamp-test
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+# Property tests on programs that nobody has tried yet; `make test` repeats the same ones.
+explore: $(VENV)/.stamp-test
+	HYPOTHESIS_PROFILE=exploring $(BIN)/python -m pytest -n 2 --hypothesis-show-statistics -q \
+	    $$(grep -rl '^@given' tests) $(PYTEST_ARGS)
 
 format: $(VENV)/.stamp-test
 	$(BIN)/ruff check --fix .

@@ -158,6 +158,18 @@ def narrow(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> None:
         asked = [path_of(machine.evaluate(part, frame)) for part in (test.function, *test.args[1:])]
         if asked in (["torch.is_tensor"], ["builtins.isinstance", "torch.Tensor"]):
             _bind(machine, test.args[0], frame, Tensor(None))
+    elif isinstance(test, ir.Attribute) and test.name == "is_cuda" and isinstance(test.value, ir.Name):
+        _bind_device(machine, test.value, frame, holds)
+
+
+def _bind_device(machine: Machine, name: ir.Name, frame: Frame, is_cuda: bool) -> None:
+    """Bind a tensor that nothing is known of: on the GPU that programs use unless told otherwise, or on the CPU."""
+    value = frame.names.get(name.id)
+    if value.__class__ is Tensor and value.device is None and machine.has_cuda:
+        device = f"cuda:{machine.state.current_device or 0}" if is_cuda else "cpu"
+        origin = machine.origin("input", name, frame, device, name.id)
+        known = Tensor(device, value.rank, origin, assumed=True, dtype=value.dtype, size=value.size)
+        machine.store.put(frame.names, name.id, known)
 
 
 def _bind(machine: Machine, name: ir.Name, frame: Frame, value: Value) -> None:

@@ -11,8 +11,11 @@ from typing import Any
 
 from devlint.analysis.store import MISSING
 from devlint.analysis.values import (
+    BOOL,
+    NUMBER,
     POISON,
     SCALAR,
+    STRING,
     UNKNOWN,
     Array,
     Class,
@@ -100,7 +103,7 @@ class Loss:
         if kind in _HEAVY or other in _HEAVY or _names_device(a) or _names_device(b):
             self.lost = True
         if kind in (Const, Scalar) and other in (Const, Scalar):
-            return SCALAR
+            return self._scalars(_as_scalar(a), _as_scalar(b))
         return UNKNOWN
 
     def _consts(self, a: Const, b: Const) -> Value:
@@ -108,7 +111,7 @@ class Loss:
             return a
         if _names_device(a) or _names_device(b):
             self.lost = True
-        return Scalar(kind="string") if isinstance(a.value, str) and isinstance(b.value, str) else SCALAR
+        return self._scalars(_as_scalar(a), _as_scalar(b))
 
     def _devices(self, a: DeviceValue, b: DeviceValue) -> Value:
         if a.type == b.type and a.index == b.index:
@@ -168,6 +171,18 @@ class Loss:
     def _code(self, a: Value, b: Value) -> Value:
         self.lost = True
         return UNKNOWN
+
+
+def _as_scalar(value: Value) -> Scalar:
+    """What is left of a constant when its value is forgotten; no bound, since a loop may go on beyond it."""
+    if isinstance(value, Scalar):
+        return value
+    content = value.value if isinstance(value, Const) else None
+    if isinstance(content, str):
+        return STRING
+    if isinstance(content, bool):
+        return BOOL
+    return NUMBER if isinstance(content, (int, float)) else SCALAR
 
 
 def _names_device(value: Value) -> bool:

@@ -126,16 +126,7 @@ class Net(nn.Module):
 }
 
 
-NOT_YET = {"a library function": "`if x.is_cuda` does not yet prove where a tensor of unknown device is"}
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.xfail(strict=True, reason=NOT_YET[name])] if name in NOT_YET else [])
-        for name in ENTERED
-    ],
-)
+@pytest.mark.parametrize("name", ENTERED)
 def test_entered(name: str, tmp_path: Path) -> None:
     text = HEAD + ENTERED[name]
     assert found(text, tmp_path) == expected(text)

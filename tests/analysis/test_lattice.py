@@ -157,7 +157,7 @@ def test_a_lost_device_is_told(a: Value, b: Value) -> None:
 @pytest.mark.parametrize(
     ("a", "b", "joined"),
     [
-        (const(1), const(2), ("scalar", None, "")),
+        (const(1), const(2), ("scalar", None, "number")),
         (const(1), const(True), ("scalar", None, "")),
         (Const("a"), Const("b"), ("scalar", None, "string")),
         (Scalar(3, "number"), Scalar(1, "number"), ("scalar", 1, "number")),
