@@ -177,7 +177,7 @@ def test_no_argument_is_invented(args: list[int], kwargs: dict[str, None]) -> No
 
 
 def test_a_row_costs_no_reading_of_the_others() -> None:
-    """In a fresh process: how many functions are entered, Python's and C's, for the largest file's index and one row."""
+    """In a fresh process: how many functions are entered, Python's and C's, for the largest index and one row."""
     program = (
         "import sys\nfrom devlint.semantics import table\n"
         "entered = 0\n"
