@@ -288,16 +288,22 @@ def find_config(directory: Path) -> Path | None:
 PROJECT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", ".hg")
 
 
-def project_root(directory: Path) -> Path:
+def project_root(directory: Path, top: Path | None = None) -> Path:
     """Return the nearest folder that looks like the top of a project, in `directory` or above it.
 
-    Where nothing does, the working directory is taken, if it is above, else `directory` itself.
+    Where nothing does, the working directory is taken, if it is above; else `top`, the folder of the command line
+    through which `directory` was reached; of a package, the folder that it lies in.
     """
     for folder in (directory, *directory.parents):
         if any((folder / mark).exists() for mark in PROJECT_MARKS):
             return folder
     here = Path.cwd()
-    return here if here in directory.parents else directory
+    if here in directory.parents:
+        return here
+    folder = top or directory
+    while (folder / "__init__.py").is_file() and folder != folder.parent:
+        folder = folder.parent
+    return folder
 
 
 @dataclass(slots=True)
@@ -313,21 +319,21 @@ class Resolver:
     _known: dict[Path | None, Config] = field(default_factory=dict)
     _folders: dict[Path, Config] = field(default_factory=dict)
 
-    def config(self, directory: Path) -> Config:
-        """Return the configuration for files in `directory` (absolute).
+    def config(self, directory: Path, top: Path | None = None) -> Config:
+        """Return the configuration for files in `directory` (absolute), reached through the folder `top`.
 
         Raises:
             ConfigError: see `read_config`.
         """
         known = self._folders.get(directory)
         if known is None:
-            known = self._folders[directory] = self._resolve(directory)
+            known = self._folders[directory] = self._resolve(directory, top)
         return known
 
-    def _resolve(self, directory: Path) -> Config:
+    def _resolve(self, directory: Path, top: Path | None) -> Config:
         file = None if self.isolated else self.named or find_config(directory)
         if file is None:
-            return self.overrides.apply(Config(root=project_root(directory)))
+            return self.overrides.apply(Config(root=project_root(directory, top)))
         if file not in self._known:
             self._known[file] = self.overrides.apply(read_config(file))
         return self._known[file]

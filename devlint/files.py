@@ -124,7 +124,7 @@ class _Walk:
         except OSError as error:
             self.found.unreadable.append((str(folder), error.strerror or str(error)))
             return
-        config = self.resolver.config(folder)
+        config = self.resolver.config(folder, self.top)
         if any(entry.name == ".gitignore" for entry in entries):
             ignores = [*ignores, *_read_ignores(folder, folder / ".gitignore")]
         for entry in entries:

@@ -8,6 +8,7 @@ from devlint.analysis.access import call_value
 from devlint.analysis.binding import annotated
 from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, CALL, METHOD, MODELS, VALUES, Call, on
 from devlint.analysis.frames import Frame, Locals
+from devlint.analysis.importing import module_member
 from devlint.analysis.machine import RAISE, Activation, Crash
 from devlint.analysis.models import library
 from devlint.analysis.values import (
@@ -266,7 +267,7 @@ def external_method(machine: Machine, value: External, name: str, arguments: Cal
 @on(ATTRIBUTE, ModuleValue)
 def attribute_of_module(machine: Machine, value: ModuleValue, name: str, node: ir.Node, frame: Frame) -> Value:
     """`module.name` of a project file."""
-    found = value.namespace.names.get(name)
+    found = module_member(machine, value.namespace, name)
     if found is not None:
         return found
     inner = machine.project.submodule(machine, value.namespace, name)

@@ -102,6 +102,8 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
     answer = truth(machine, value)
     if isinstance(value, Tensor):
         note_wait(machine, value, "a condition", test, frame)
+    if value.__class__ is Const and value.site is not None and value.site.key in machine.counts:
+        machine.evidence.add("availability")
     if answer is not None:
         note_condition(machine, value, test, frame)
         return YES if answer else NO

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import call_value, path_of
@@ -81,10 +82,33 @@ def decorate(machine: Machine, decorator: ir.Expr, value: Value, node: Any, fram
     if isinstance(applied, (Function, Bound, Class)) or (
         isinstance(applied, Instance) and isinstance(applied.cls, Class)
     ):
-        return call_value(machine, applied, Call([value], {}, node, frame))
+        return _called(machine, applied, value, node, frame)
     if isinstance(applied, External) and applied.path in MODELS:
         return call_value(machine, applied, Call([value], {}, node, frame))
     return UNKNOWN
+
+
+_EXPENSIVE = 200
+_OFTEN = 3
+
+
+def _called(machine: Machine, applied: Value, value: Value, node: Any, frame: Frame) -> Value:
+    """Call a decorator of the project's own.
+
+    One that works long and gives back what it decorated, each time, writes documentation or keeps a record: after
+    `_OFTEN` times it is taken at its word, for a library may use it at thousands of places.
+    """
+    function = applied.node if isinstance(applied, Function) else None
+    if function is not None and machine.transparent.get(function, 0) >= _OFTEN:
+        return value
+    before = machine.steps
+    result = call_value(machine, applied, Call([value], {}, node, frame))
+    if function is not None:
+        if result is not value:
+            machine.transparent[function] = -sys.maxsize
+        elif machine.steps - before >= _EXPENSIVE:
+            machine.transparent[function] = machine.transparent.get(function, 0) + 1
+    return result
 
 
 def _is_skipped(machine: Machine, decorator: ir.Expr, path: str, frame: Frame) -> bool:

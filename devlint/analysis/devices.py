@@ -387,7 +387,9 @@ def device_method(machine: Machine, value: DeviceValue, name: str, call: Call) -
 
 @on(TRUTH, External)
 def external_truth(machine: Machine, value: External) -> bool | None:
-    """Functions are true: `if torch.cuda.is_available:`."""
+    """Functions are true: `if torch.cuda.is_available:`; `typing.TYPE_CHECKING` is not."""
+    if value.path in ("typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"):
+        return False
     return True if value.path.endswith((".is_available", ".device_count")) else None
 
 

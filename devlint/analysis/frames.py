@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 
 
 class Namespace:
-    """A Python file of the project while it runs in one world: its global names."""
+    """A Python file of the project while it runs in one world: its global names.
 
-    __slots__ = ("path", "name", "package", "module", "names", "complete")
+    `deferred`: what it imports for type checkers only (module, level, member), by the name that it would get.
+    """
+
+    __slots__ = ("path", "name", "package", "module", "names", "complete", "deferred")
 
     def __init__(self, path: str, name: str, package: str, module: ir.Module) -> None:
         self.path = path
@@ -24,6 +27,7 @@ class Namespace:
         self.module = module
         self.names: dict[str, Value] = {}
         self.complete = False
+        self.deferred: dict[str, tuple[str, int, str]] = {}
 
 
 class Locals(dict[str, Value]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.dispatch import VALUES, executes
-from devlint.analysis.frames import Frame
+from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.values import (
     UNKNOWN,
     Const,
@@ -49,7 +49,7 @@ def import_from(machine: Machine, node: ir.ImportFrom, frame: Frame) -> None:
             continue
         value: Value | None = None
         if module is not None:
-            value = module.namespace.names.get(name)
+            value = module_member(machine, module.namespace, name)
             if value is None:
                 inner = f"{node.module}.{name}" if node.module else name
                 value = machine.project.import_module(machine, inner, node.level, frame.namespace)
@@ -66,6 +66,40 @@ def import_from(machine: Machine, node: ir.ImportFrom, frame: Frame) -> None:
             found = machine.project.import_module(machine, f"{node.module}.{name}", 0, frame.namespace)
             value = found if found is not None else _external(machine, f"{node.module}.{name}")
         machine.store.put(frame.names, alias or name, value)
+
+
+TYPE_CHECKING_NAMES = frozenset({"typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"})
+
+
+def defer_imports(machine: Machine, statements: list[ir.Stmt], frame: Frame) -> None:
+    """Note the imports under `if TYPE_CHECKING:`, which never run. A name of them that is used after all is imported
+    then: packages that import their members on demand tell type checkers, and so us, where those are."""
+    deferred = frame.namespace.deferred
+    for statement in statements:
+        if isinstance(statement, ir.ImportFrom):
+            for name, alias in statement.names:
+                deferred[alias or name] = (statement.module, statement.level, name)
+        elif isinstance(statement, ir.Import):
+            for name, alias in statement.names:
+                deferred[alias or name.partition(".")[0]] = (name if alias else name.partition(".")[0], 0, "")
+
+
+def module_member(machine: Machine, namespace: Namespace, name: str) -> Value | None:
+    """Return a global name of a file; what it imports for type checkers only is imported now. None if there is none."""
+    value = namespace.names.get(name)
+    if value is not None or name not in namespace.deferred:
+        return value
+    path, level, member = namespace.deferred.pop(name)
+    module = machine.project.import_module(machine, path, level, namespace)
+    if module is not None:
+        value = module_member(machine, module.namespace, member) if member else module
+    if value is None and member:
+        inner = f"{path}.{member}" if path else member
+        value = machine.project.import_module(machine, inner, level, namespace)
+    if value is None:
+        value = UNKNOWN if level or module is not None else _external(machine, f"{path}.{member}" if member else path)
+    namespace.names[name] = value  # for good, as an import is
+    return value
 
 
 def _external(machine: Machine, path: str) -> Value:

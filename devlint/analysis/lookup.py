@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.dispatch import evaluates
 from devlint.analysis.frames import Frame
+from devlint.analysis.importing import module_member
 from devlint.analysis.machine import Crash
 from devlint.analysis.names import note_unbound
 from devlint.analysis.values import (
@@ -102,6 +103,8 @@ def global_name(machine: Machine, node: ir.Name, frame: Frame) -> Value:
     value = names.get(name)
     if value is not None:
         return value
+    if name in frame.namespace.deferred:
+        return module_member(machine, frame.namespace, name) or UNKNOWN
     builtin = _BUILTIN_VALUES.get(name)
     if builtin is not None:
         return builtin

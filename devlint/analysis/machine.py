@@ -126,12 +126,17 @@ class Machine:
         self.namespaces: dict[str, Namespace] = {}
         self.import_events: dict[str, dict[tuple[Any, ...], Event]] = {}
         self.import_consulted: dict[str, set[str]] = {}
+        self.import_evidence: dict[str, set[str]] = {}
         self.import_effects: dict[str, tuple[Any, ...]] = {}
         self.placements = 0
         self.files: dict[Any, Value] = {}
         self.launched = False
         self.entered: dict[int, DeviceValue | None] = {}
         self.options: set[tuple[str, int, int]] = set()
+        self.counts: set[tuple[str, int, int]] = set()
+        """Where the devices were counted: the number knows its place."""
+        self.transparent: dict[ir.Function, int] = {}
+        """Decorators that were long at work and gave back what they decorated, and how often."""
         self.begin(10_000, {})
 
     def begin(self, budget: int, assume: dict[ChoiceKey, bool]) -> None:

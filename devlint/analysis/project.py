@@ -165,7 +165,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     namespace = Namespace(path, name, package, module)
     machine.namespaces[path] = namespace
     saved: dict[str, Any] = {name: getattr(machine, name) for name in _RUN_STATE}
-    events, consulted = machine.events, machine.consulted
+    events, consulted, evidence = machine.events, machine.consulted, machine.evidence
     log, machine.store.log = machine.store.log, None
     lost = machine.loss.lost
     state = machine.state
@@ -174,16 +174,19 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     machine.begin(5000 + 15 * module.text.count("\n"), {})
     machine.importing += 1
     machine.events, machine.consulted = machine.import_events.setdefault(path, {}), set()
+    machine.evidence = set()
     try:
         run_body(machine, namespace)
     finally:
         machine.import_consulted[path] = machine.consulted
+        machine.import_evidence[path] = machine.evidence
         machine.importing -= 1
         importing = machine.importing
         for slot, value in saved.items():
             setattr(machine, slot, value)
         machine.importing = importing
         machine.events, machine.consulted = events, consulted | machine.consulted
+        machine.evidence = evidence
         machine.store.log = log
         machine.loss.lost = lost
         machine.import_effects[path] = (
@@ -204,6 +207,7 @@ def _repeat_effects(machine: Machine, path: str) -> None:
     if touched is not None and machine.state.cuda_initialised is None:
         machine.store.set(machine.state, "cuda_initialised", touched)
     machine.consulted |= machine.import_consulted.get(path, set())
+    machine.evidence |= machine.import_evidence.get(path, set())
 
 
 def run_body(machine: Machine, namespace: Namespace) -> bool:

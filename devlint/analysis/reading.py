@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.events import DeviceNamed, DeviceUnavailable, Event, LoadWithoutMap, NameUnbound, VisibleDevices
@@ -13,19 +13,20 @@ if TYPE_CHECKING:
 
 
 def weigh_evidence(
-    events: dict[tuple[Any, ...], Event], evidence: bool, launched: bool = False
+    events: dict[tuple[Any, ...], Event], found: Collection[str] = (), launched: bool = False
 ) -> dict[tuple[Any, ...], Event]:
     """Settle what one entry point says of missing CUDA.
 
     With evidence that the program means to run without a GPU, the first use in each function is kept, and the first
     question of it (`current_device()`); the others are counted. Without, the program is for GPUs by its own lights: the
-    first use of all is kept.
+    first use of all is kept. That a checkpoint is loaded with a `map_location` speaks of its loads alone.
     """
+    evidence = any(kind != "map_location" for kind in found)
     kept: dict[tuple[Any, ...], Event] = {}
     firsts: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     further: dict[tuple[Any, ...], int] = {}
     for key, event in events.items():
-        if isinstance(event, LoadWithoutMap) and not evidence:
+        if isinstance(event, LoadWithoutMap) and not found:
             continue
         if not isinstance(event, DeviceUnavailable) or event.index:
             kept[key] = event

@@ -222,7 +222,7 @@ class _Runner:
                 for outcome in outcomes.values():
                     collected.extend(outcome.events.values())
             for events in machine.import_events.values():
-                collected.extend(weigh_evidence(events, False).values())
+                collected.extend(weigh_evidence(events).values())
             self.analysis.statistics.update(machine.statistics)
             machine.namespaces.clear()
             last = now
@@ -326,7 +326,7 @@ class _Runner:
             machine.store.apply(base)
         self.analysis.statistics["steps"] += spent
         return _Outcome(
-            weigh_evidence(machine.events, bool(machine.evidence), machine.launched),
+            weigh_evidence(machine.events, machine.evidence, machine.launched),
             frozenset(machine.consulted),
             by_protocol,
             bool(promoted),

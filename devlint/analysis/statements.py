@@ -14,8 +14,10 @@ from devlint.analysis.control import after_loop, fork, loop, run_try
 from devlint.analysis.decorators import decorate
 from devlint.analysis.devices import enter_device
 from devlint.analysis.dispatch import ENTER, EVALUATE, Call, executes
+from devlint.analysis.evidence import decide_branch, outside_path
 from devlint.analysis.expressions import evaluate_call, function_value
 from devlint.analysis.frames import Frame
+from devlint.analysis.importing import TYPE_CHECKING_NAMES, defer_imports
 from devlint.analysis.instances import instance_method
 from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal
 from devlint.analysis.module_methods import base_method
@@ -86,9 +88,12 @@ def augment(machine: Machine, node: ir.Augment, frame: Frame) -> None:
 @executes(ir.If)
 def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
     """`if`: one side where the world decides, else both."""
-    decision = decide(machine, node.test, frame)
+    decision = decide_branch(machine, node, frame)
     if decision.truth is not None:
         narrow(machine, node.test, frame, decision.truth)
+        if not decision.truth and node.body and isinstance(node.body[0], (ir.Import, ir.ImportFrom)):
+            if outside_path(node.test, frame) in TYPE_CHECKING_NAMES:
+                defer_imports(machine, node.body, frame)
         return branch(machine, node.body if decision.truth else node.orelse, frame)
 
     def yes() -> Signal | None:

@@ -20,6 +20,7 @@ from devlint.config import (
     parse_settings,
     read_config,
 )
+from devlint.files import find_files
 from devlint.reports import FORMATS
 from devlint.selection import select_rules
 from tests.shell.conftest import fake_rules
@@ -192,3 +193,20 @@ def test_the_formats_are_those_of_the_reports() -> None:
 def test_unknown_settings_do_not_depend_on_a_file() -> None:
     with pytest.raises(ConfigError, match=r"^unknown key"):
         parse_settings({"x": 1}, Path("/"))
+
+
+def test_a_folder_that_is_named_is_one_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No `pyproject.toml`, no `.git`, called from elsewhere: its folders still import each other."""
+    for name in ("top/package/part/inner.py", "top/package/__init__.py", "top/package/part/__init__.py", "away/x.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x = 1\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "away")
+
+    def roots(*named: str) -> set[Path]:
+        found = find_files([str(tmp_path / name) for name in named], Resolver(isolated=True))
+        return {file.config.root.relative_to(tmp_path) for file in found.files}
+
+    assert roots("top") == {Path("top")}
+    assert roots("top/package/part") == {Path("top")}
+    assert roots("top/package/part/inner.py") == {Path("top")}
+    assert roots("away") == {Path("away")}

@@ -54,7 +54,6 @@ def load(machine: Machine, call: Call) -> Value:
     source = call.argument(0, "f")
     saved = saved_content(machine, source)
     if where is not None and constant(where) is not None:
-        machine.evidence.add("map_location")
         device: str | None = None
         if is_device_like(where):
             device = resolve(machine, where, call.node, call.frame, "torch.load")
@@ -63,6 +62,8 @@ def load(machine: Machine, call: Call) -> Value:
             where = call_value(machine, where, call.with_arguments([Tensor("cpu"), Const("cpu")]))
         if isinstance(where, Tensor):
             device = where.device
+        if device is None or device == "cpu":
+            machine.evidence.add("map_location")
         if saved is not None:
             return relocated(machine, saved, device)
         return (

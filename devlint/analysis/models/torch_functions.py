@@ -56,11 +56,12 @@ def is_available(machine: Machine, call: Call) -> Value:
 
 @models("torch.cuda.device_count", "torch.accelerator.device_count")
 def device_count(machine: Machine, call: Call) -> Value:
-    """`torch.cuda.device_count()`."""
+    """`torch.cuda.device_count()`: evidence only where it is asked whether there is one (`note_count`)."""
     machine.consulted.update(("availability", "count"))
-    machine.evidence.add("availability")
     read_visible(machine, call)
-    return const(machine.device_count)
+    site = machine.site(call.node, call.frame)
+    machine.counts.add(site.key)
+    return Const(machine.device_count, site)
 
 
 def read_visible(machine: Machine, call: Call) -> None:
