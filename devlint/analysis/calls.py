@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 24
 MAX_SAME_ON_STACK = 3
 MAX_CONTEXTS = 12
+MAX_STEPS_ABROAD = 500
 
 
 @on(CALL, Function)
@@ -61,8 +62,9 @@ def invoke(
 ) -> Value:
     """Run a user function with these arguments.
 
-    Bounded: depth 24, the same function twice on the stack, 12 distinct contexts of a function in one run; past
-    that the result is Unknown. A call in a context that was seen with an unchanged heap is answered from memory.
+    Bounded: depth 24, the same function twice on the stack, 12 distinct contexts of a function in one run, 500 steps
+    in other files than the one that is entered by protocol; past that the result is Unknown. A call in a context that
+    was seen with an unchanged heap is answered from memory.
     """
     node = function.node
     machine.visited[node] = None
@@ -80,6 +82,14 @@ def invoke(
     if times > MAX_CONTEXTS:
         machine.count("cut: contexts")
         return UNKNOWN
+    leaves = machine.home is not None and machine.left_at is None and function.frame.namespace.path != machine.home
+    if machine.home is not None and function.frame.namespace.path != machine.home:
+        spent = machine.abroad if machine.left_at is None else machine.abroad + machine.steps - machine.left_at
+        if spent > MAX_STEPS_ABROAD:
+            machine.count("cut: other files")
+            return UNKNOWN
+    if leaves:
+        machine.left_at = machine.steps
     epoch = machine.store.epoch
     frame = Frame(
         bind_parameters(machine, function, arguments, receiver),
@@ -104,6 +114,10 @@ def invoke(
         if began:
             machine.store.close()
         raise
+    finally:
+        if leaves and machine.left_at is not None:
+            machine.abroad += machine.steps - machine.left_at
+            machine.left_at = None
     machine.stack.pop()
     machine.activations.pop()
     for choice in frame.settled:

@@ -146,6 +146,9 @@ class Machine:
         self.assume = assume
         self.promoted: dict[ChoiceKey, Choice] = {}
         self.path: list[Choice] = []
+        self.home: str | None = None
+        self.abroad = 0
+        self.left_at: int | None = None
         self.trying = 0
         self.expected: list[str] = []
         self.quiet = 0

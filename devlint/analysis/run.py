@@ -287,6 +287,7 @@ class _Runner:
 
             def run_entry(run: Callable[[], None] = entry.run) -> None:
                 machine.protocol = True
+                machine.home = path
                 run()
 
             steps = 1000 + 15 * entry.rows
