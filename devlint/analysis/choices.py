@@ -53,7 +53,19 @@ class Decision:
 
     def guards(self, holds: bool) -> bool:
         """Whether an option of the user's own stands guard where the condition holds (or does not)."""
-        return isinstance(self.key, str) and (holds is self.polarity) is not self.key.endswith((" is None", " == -1"))
+        return isinstance(self.key, str) and asks_for_gpu(self.key, holds is self.polarity)
+
+
+def asks_for_gpu(key: str, answer: bool) -> bool:
+    """Whether somebody who answers an option of the program so takes it upon them that there is a GPU.
+
+    `args.cuda` is true, `args.gpu is None` is not, nor is `args.no_cuda` or `args.cpu`.
+    """
+    if key.endswith((" is None", " == -1")):
+        return not answer
+    name = key.rpartition(".")[2].lower()
+    against = "cpu" in name or (name.startswith(("no", "disable", "without")) and ("cuda" in name or "gpu" in name))
+    return answer is not against
 
 
 YES = Decision(True)
@@ -70,6 +82,14 @@ def decide(machine: Machine, test: ir.Expr, frame: Frame) -> Decision:
 
 
 def _decide_bool(machine: Machine, test: ir.Bool, frame: Frame) -> Decision:
+    around, machine.connective = machine.connective, test
+    try:
+        return _decide_parts(machine, test, frame)
+    finally:
+        machine.connective = around
+
+
+def _decide_parts(machine: Machine, test: ir.Bool, frame: Frame) -> Decision:
     for index, part in enumerate(test.values):
         decision = decide(machine, part, frame)
         if decision.truth is None:
@@ -126,11 +146,14 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
         used = Choice(text, assumed, choice.site)
         if used not in machine.path:
             machine.path.append(used)
-            if named and assumed is not str(key).endswith((" is None", " == -1")):
+            if named and asks_for_gpu(str(key), assumed):
                 machine.guards += 1
         return YES if assumed is polarity else NO
     settled = machine.settled.get(key)
     if settled is not None:
+        if named and asks_for_gpu(str(key), settled) and key not in machine.vouched:
+            machine.vouched.add(key)
+            machine.guards += 1
         return YES if settled is polarity else NO
     return Decision(None, key, choice, polarity, not _asks_where(test))
 

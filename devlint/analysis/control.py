@@ -60,12 +60,10 @@ def fork(
     choice = decision.choice
     assert choice is not None
     machine.path.append(Choice(choice.condition, decision.polarity, choice.site))
-    named = isinstance(decision.key, str)
-    means = decision.polarity is not str(decision.key).endswith((" is None", " == -1"))
-    machine.guards += named and means
+    machine.guards += decision.guards(True)
     first = one_way(machine, yes)
     first_delta = store.rollback(mark)
-    machine.guards = guards + (named and not means)
+    machine.guards = guards + decision.guards(False)
     machine.path[depth:] = [Choice(choice.condition, not decision.polarity, choice.site)]
     second = one_way(machine, no)
     second_delta = store.rollback(mark)

@@ -85,6 +85,10 @@ def decorate(machine: Machine, decorator: ir.Expr, value: Value, node: Any, fram
         return _called(machine, applied, value, node, frame)
     if isinstance(applied, External) and applied.path in MODELS:
         return call_value(machine, applied, Call([value], {}, node, frame))
+    if isinstance(value, Class):
+        # It registers the class, or adds to it: what is asked of an instance may be answered elsewhere.
+        value.bases, value.order = [*value.bases, UNKNOWN], None
+        return value
     return UNKNOWN
 
 

@@ -39,6 +39,7 @@ from devlint.analysis.values import (
 from devlint.semantics import errors
 from devlint.semantics.devices import ACCELERATORS, parse_device
 from devlint.syntax import ir
+from devlint.syntax.walk import dotted
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -479,6 +480,8 @@ def _compared(
 ) -> None:
     if error is not None and machine.trying:
         raise Crash
+    if error is None and _asked_both_ways(machine.connective, node):
+        return
     machine.emit(
         DeviceCompared,
         machine.site(node, frame),
@@ -489,6 +492,19 @@ def _compared(
         operator=symbol.replace("-", " "),
         intended=equal if symbol in ("==", "in") else not equal,
         reversed_operands=swapped,
+    )
+
+
+def _asked_both_ways(connective: ir.Bool | None, node: ir.Compare) -> bool:
+    """Whether the same is compared with a device beside it: `device == "cpu" or device == torch.device("cpu")`."""
+    name = dotted(node.left)
+    return connective is not None and any(
+        isinstance(part, ir.Compare)
+        and part is not node
+        and name != ""
+        and dotted(part.left) == name
+        and isinstance(part.right, ir.Call) is not isinstance(node.right, ir.Call)
+        for part in connective.values
     )
 
 

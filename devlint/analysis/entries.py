@@ -17,6 +17,7 @@ from devlint.analysis.dispatch import Call
 from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.models.frameworks import enter_hook, is_hook
 from devlint.analysis.module_moves import move_module
+from devlint.analysis.modules import registered
 from devlint.analysis.values import (
     Bound,
     Class,
@@ -120,7 +121,7 @@ def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None
         instance = construct_by_protocol(machine, cls, frame)
         if not isinstance(instance, Instance) or instance.module is None:
             return
-        placed = machine.placements != placements or instance.module.unsure
+        placed = (machine.placements != placements and _is_placed(instance)) or instance.module.unsure
         device = accelerator(machine)
         if not placed:
             move_module(machine, instance, device, cls.node, frame)
@@ -141,6 +142,11 @@ def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None
         invoke(machine, forward, call, instance, is_forward=False)
 
     return run
+
+
+def _is_placed(instance: Instance) -> bool:
+    """Whether anything that moves with the module is elsewhere than where modules are built, or nobody knows where."""
+    return any(tensor.device != "cpu" for tensor, _, _ in registered(instance))
 
 
 _NOT_TENSORS = frozenset(

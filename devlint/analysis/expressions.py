@@ -168,10 +168,12 @@ def evaluate_unary(machine: Machine, node: ir.Unary, frame: Frame) -> Value:
 def evaluate_bool(machine: Machine, node: ir.Bool, frame: Frame) -> Value:
     """`and`, `or`: the value of the part that settles it."""
     guards = machine.guards
+    around, machine.connective = machine.connective, node
     try:
         return _evaluate_parts(machine, node, frame)
     finally:
         machine.guards = guards
+        machine.connective = around
 
 
 def _evaluate_parts(machine: Machine, node: ir.Bool, frame: Frame) -> Value:

@@ -41,16 +41,22 @@ def tensor_item(machine: Machine, value: Tensor, index: Value, node: ir.Node, fr
         return Tensor(POISON)
     if value.device is not None:
         for used in indices:
-            if used.device not in (None, "cpu", value.device) and not (used.rank == 0 and used.dtype != "torch.bool"):
+            if used.device not in (None, "cpu", value.device) and not _is_number(used):
                 clash_index(machine, value, used, node, frame)
                 return Tensor(POISON)
     if isinstance(index, (Const, Scalar, Tensor, Unknown, Sequence)):
         made = derived(value, _indexed_rank(value, index))
+        made.is_element = made.rank is None and isinstance(index, (Const, Scalar))
     else:
         made = derived(value)
     if value.pinned and not indices:
         made.pinned, made.base = True, value
     return made
+
+
+def _is_number(index: Tensor) -> bool:
+    """Whether an index has no dimensions, or may have none: it is then read as a number, wherever it is."""
+    return index.is_element or (index.rank == 0 and index.dtype != "torch.bool")
 
 
 def clash_index(machine: Machine, value: Tensor, used: Tensor, node: ir.Node, frame: Frame) -> None:

@@ -163,6 +163,8 @@ class Machine:
         self.importing = 0
         self.loss.lost = False
         self.guards = 0
+        self.connective: ir.Bool | None = None
+        self.vouched: set[ChoiceKey] = set()
 
     # -- running
 

@@ -30,6 +30,7 @@ from devlint.analysis.values import (
     Value,
     const,
     constant,
+    is_none,
 )
 
 if TYPE_CHECKING:
@@ -108,8 +109,8 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
     if main is None:
         return Tensor(None) if result == "tensor" else build(result, Tensor(None), None)
     out = bound.get("out")
-    if isinstance(out, Tensor) and result == "tensor":
-        return out
+    if isinstance(out, Value) and not is_none(out) and result == "tensor":
+        return out if isinstance(out, Tensor) else Tensor(None)
     made = build(result, main, result_rank(row, main, bound))
     if isinstance(made, Tensor) and row.effect == "keep" and main.size is not None and row.rank == "keep":
         made.size = main.size

@@ -38,6 +38,7 @@ from devlint.analysis.values import (
     Unknown,
     Value,
     constant,
+    is_none,
 )
 from devlint.semantics import errors, table
 from devlint.syntax import ir
@@ -279,6 +280,8 @@ def _create(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> Va
     written = bound.get("out")
     if isinstance(written, Tensor):
         return written
+    if isinstance(written, Value) and not is_none(written):
+        return Tensor(None)
     target = bound.get("device")
     template: Tensor | None = None
     if row.effect == "like":

@@ -278,7 +278,6 @@ def method_dim(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
 @on(METHODS, "pin_memory")
 def method_pin(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     """`tensor.pin_memory()`: dense CPU tensors only."""
-    """`tensor.pin_memory()`."""
     return pin(machine, value, call)
 
 

@@ -113,7 +113,8 @@ class Tensor(Value):
     `origin`: how it came to be. `is_parameter`: an `nn.Parameter`. `assumed`: an input by protocol.
     `pending`: for a non-blocking copy to the host, the number of synchronizations there had been.
     `requires_grad`: True, False or None. `dtype`: `torch.float32` or None. `pinned`: in page-locked host memory.
-    `base`: the tensor of which this is a view, by indexing.
+    `base`: the tensor of which this is a view, by indexing. `is_element`: taken by a number out of a tensor of unknown
+    rank, so that it may have no dimensions left.
     """
 
     __slots__ = (
@@ -128,6 +129,7 @@ class Tensor(Value):
         "size",
         "pinned",
         "base",
+        "is_element",
     )
 
     def __init__(
@@ -153,6 +155,7 @@ class Tensor(Value):
         self.size = size
         self.pinned = False
         self.base: Tensor | None = None
+        self.is_element = False
 
     def __repr__(self) -> str:
         return f"Tensor({self.device}, rank={self.rank}, {self.origin and self.origin.kind})"

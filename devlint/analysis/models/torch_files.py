@@ -82,7 +82,7 @@ def load(machine: Machine, call: Call) -> Value:
         return saved
     if machine.has_cuda or call.open or machine.protocol or passes_on(call):
         return UNKNOWN
-    if not saves(machine, call):
+    if not machine.guards and not saves(machine, call):
         machine.emit(
             LoadWithoutMap,
             machine.site(call.node, call.frame),

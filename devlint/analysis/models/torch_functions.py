@@ -106,6 +106,8 @@ def set_device(machine: Machine, call: Call) -> Value:
         machine.consulted.add("rank")
         machine.store.set(machine.state, "current_device", None)
         return NONE
+    if isinstance(target, Const) and isinstance(target.value, int) and target.value < 0:
+        return NONE  # nothing happens, also without CUDA
     device = resolve(machine, target, call.node, call.frame, "torch.cuda.set_device", kind="query")
     if device is not None and device.startswith("cuda:"):
         machine.store.set(machine.state, "current_device", int(device[5:]))
