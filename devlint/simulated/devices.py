@@ -49,6 +49,14 @@ def count() -> int:
     return len(_machine.visible)
 
 
+def count_from_outside() -> int:
+    """Return how many devices the management library finds for this process: it reads the variable anew each time.
+
+    `torch.cuda.device_count()` asks it as long as CUDA is not initialised, so that counting settles nothing.
+    """
+    return len(visible_among(_machine.installed, os.environ.get(VISIBLE)))
+
+
 def visible_among(installed: int, setting: str | None) -> tuple[int, ...]:
     """Return the devices that `CUDA_VISIBLE_DEVICES` leaves, in its order: the list ends at the first invalid entry.
 

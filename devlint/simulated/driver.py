@@ -216,7 +216,7 @@ def install() -> None:
     cuda._exchange_device = cuda._maybe_exchange_device = _exchange
     cuda._is_in_bad_fork = devices.in_bad_fork
     cuda._get_device_properties = _properties
-    cuda._device_count_nvml = lambda: -1
+    cuda._device_count_nvml = devices.count_from_outside
     cuda.nvtx._nvtx = types.SimpleNamespace(**dict.fromkeys(NVTX, _nothing))
     cuda._initialized = False
     cuda._cached_device_count = None

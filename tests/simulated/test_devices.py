@@ -38,11 +38,21 @@ def test_visible_devices(installed: int, setting: str | None, visible: tuple[int
 @on_machine_with(2)
 def test_environment_is_read_when_cuda_is_first_touched() -> None:
     os.environ["CUDA_VISIBLE_DEVICES"] = "1"
-    assert torch.cuda.is_available() and torch.cuda.device_count() == 1
+    assert torch.cuda.device_count() == 1
+    os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+    assert torch.cuda.is_available() and torch.ones(1, device="cuda").is_cuda
     os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"
     assert torch.cuda.device_count() == 1
     with pytest.raises(RuntimeError, match="invalid device ordinal"):
         torch.ones(1, device="cuda:1")
+
+
+@on_machine_with(2)
+def test_counting_reads_the_environment_anew() -> None:
+    """As long as CUDA is not initialised: torch asks the management library then (torch/cuda/__init__.py)."""
+    for setting, count in (("1", 1), ("0,1", 2), ("", 0)):
+        os.environ["CUDA_VISIBLE_DEVICES"] = setting
+        assert torch.cuda.device_count() == count
 
 
 @on_machine_with(1)

@@ -54,11 +54,20 @@ def is_available(machine: Machine, call: Call) -> Value:
     return const(machine.device_count > 0)
 
 
-@models("torch.cuda.device_count", "torch.accelerator.device_count")
-def device_count(machine: Machine, call: Call) -> Value:
-    """`torch.cuda.device_count()`: evidence only where it is asked whether there is one (`note_count`)."""
-    machine.consulted.update(("availability", "count"))
+@models("torch.accelerator.device_count")
+def accelerator_count(machine: Machine, call: Call) -> Value:
+    """`torch.accelerator.device_count()` asks the driver."""
     read_visible(machine, call)
+    return device_count(machine, call)
+
+
+@models("torch.cuda.device_count")
+def device_count(machine: Machine, call: Call) -> Value:
+    """`torch.cuda.device_count()`: asks the management library, which initialises nothing.
+
+    It is evidence for the CPU only where the program asks whether there is one at all.
+    """
+    machine.consulted.update(("availability", "count"))
     site = machine.site(call.node, call.frame)
     machine.counts.add(site.key)
     return Const(machine.device_count, site)
