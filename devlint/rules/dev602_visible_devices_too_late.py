@@ -41,8 +41,8 @@ RULE = Rule(
     what="""\
 An assignment to `os.environ["CUDA_VISIBLE_DEVICES"]` that runs after the program touched CUDA: it created a tensor
 there, asked `torch.cuda.is_available()`, or imported a module that does. Setting it after `import torch` alone is
-right, importing torch does not touch CUDA; nor does `torch.cuda.device_count()`, which asks the management library. In a document each block of code is a program of its
-own here: the rule never looks from one block to another.""",
+right, importing torch does not touch CUDA; nor does `torch.cuda.device_count()`, which asks the management library. In
+a document each block of code is a program of its own here: the rule never looks from one block to another.""",
     why="""\
 CUDA reads the variable once. Set later, it changes nothing and says nothing: the program takes GPU 0, and all GPUs stay
 visible.""",
