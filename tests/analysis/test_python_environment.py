@@ -135,7 +135,7 @@ def test_other_variables_raise_too() -> None:
     assert not run.machine.events
 
 
-LATE = "import os, torch\nn = torch.cuda.device_count()\nos.environ['CUDA_VISIBLE_DEVICES'] = '{}'\n"
+LATE = "import os, torch\nn = torch.cuda.is_available()\nos.environ['CUDA_VISIBLE_DEVICES'] = '{}'\n"
 
 
 def test_late() -> None:
@@ -149,6 +149,9 @@ def test_late() -> None:
     for world in (CPU, GPU1):
         assert not Run(LATE.format("0"), world).events(VisibleDevices)
     assert not Run(LATE.format("0,1"), GPU2).events(VisibleDevices)
+    counted = Run(LATE.format("1").replace("is_available", "device_count"), GPU2)
+    assert not counted.events(VisibleDevices)
+    assert counted.machine.device_count == 1
 
 
 def test_reading() -> None:
