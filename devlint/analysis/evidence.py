@@ -1,7 +1,8 @@
 """What speaks for a program that means to run without a GPU.
 
 A program that asks whether CUDA is there, has a device flag or a branch for the CPU, means to: what it forgets is
-reported. `machine.evidence` gathers this for one entry point; `devlint.analysis.reading` weighs it.
+reported. One that is built on packages which are nothing without a GPU does not. `machine.evidence` gathers this for
+one entry point; `devlint.analysis.reading` weighs it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 ASKED = "availability"
+NEEDS_GPU = "needs a GPU"
 
 
 def decide_branch(machine: Machine, node: ir.If, frame: Frame) -> Decision:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.dispatch import VALUES, executes
+from devlint.analysis.evidence import NEEDS_GPU
 from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.values import (
     UNKNOWN,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 def import_statement(machine: Machine, node: ir.Import, frame: Frame) -> None:
     """`import name as alias`."""
     for name, alias in node.names:
-        value = machine.project.import_module(machine, name, 0, frame.namespace)
+        value: Value | None = machine.project.import_module(machine, name, 0, frame.namespace)
         if alias is None:
             top = name.partition(".")[0]
             if top != name:
@@ -35,7 +36,10 @@ def import_statement(machine: Machine, node: ir.Import, frame: Frame) -> None:
         else:
             top = name
             name_bound = alias
-        machine.store.put(frame.names, name_bound, value if value is not None else External(top))
+        if value is None:
+            _note_need(machine, name)
+            value = External(top)
+        machine.store.put(frame.names, name_bound, value)
 
 
 @executes(ir.ImportFrom)
@@ -64,8 +68,16 @@ def import_from(machine: Machine, node: ir.ImportFrom, frame: Frame) -> None:
             )
         else:
             found = machine.project.import_module(machine, f"{node.module}.{name}", 0, frame.namespace)
+            if found is None:
+                _note_need(machine, node.module)
             value = found if found is not None else _external(machine, f"{node.module}.{name}")
         machine.store.put(frame.names, alias or name, value)
+
+
+def _note_need(machine: Machine, name: str) -> None:
+    """A package that is nothing without a GPU says that its program is for GPUs, unless it is tried out."""
+    if not machine.trying and libraries.needs_gpu(name):
+        machine.evidence.add(NEEDS_GPU)
 
 
 TYPE_CHECKING_NAMES = frozenset({"typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"})

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.events import DeviceNamed, DeviceUnavailable, Event, LoadWithoutMap, NameUnbound, VisibleDevices
+from devlint.analysis.evidence import NEEDS_GPU
 
 if TYPE_CHECKING:
     from devlint.analysis.project import Project
@@ -19,14 +20,16 @@ def weigh_evidence(
 
     With evidence that the program means to run without a GPU, the first use in each function is kept, and the first
     question of it (`current_device()`); the others are counted. Without, the program is for GPUs by its own lights: the
-    first use of all is kept. That a checkpoint is loaded with a `map_location` speaks of its loads alone.
+    first use of all is kept, and none of a program that is launched on GPUs or built on packages for them. That a
+    checkpoint is loaded with a `map_location` speaks of its loads alone.
     """
-    evidence = any(kind != "map_location" for kind in found)
+    evidence = any(kind not in ("map_location", NEEDS_GPU) for kind in found)
+    launched = launched or NEEDS_GPU in found
     kept: dict[tuple[Any, ...], Event] = {}
     firsts: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     further: dict[tuple[Any, ...], int] = {}
     for key, event in events.items():
-        if isinstance(event, LoadWithoutMap) and not found:
+        if isinstance(event, LoadWithoutMap) and not set(found) - {NEEDS_GPU}:
             continue
         if not isinstance(event, DeviceUnavailable) or event.index:
             kept[key] = event

@@ -136,3 +136,15 @@ def exports(module: str, name: str) -> bool:
     if table.lookup(f"{module}.{name}") is not None:
         return True
     return module == "torch" and name in ("nn", "optim", "cuda", "utils", "device", "Tensor", "float32", "long")
+
+
+_FOR_GPUS = frozenset(
+    "amp_C apex cucim cudf cugraph cuml cupy flash_attn nvdiffrast nvidia pycuda tensorrt tinycudann torch2trt "
+    "torch_tensorrt transformer_engine".split()
+)
+"""Packages that are built for CUDA alone, by their own installation pages."""
+
+
+def needs_gpu(path: str) -> bool:
+    """Whether a module belongs to a package that can't be used without a GPU."""
+    return path.partition(".")[0] in _FOR_GPUS
