@@ -52,6 +52,8 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
         return _compare_identity(left, right, symbol)
     if machine.device_count == 0 and _asks_for_cuda(symbol, left, right):
         return const(symbol in ("!=", "not-in"))
+    if machine.device_count == 0 and symbol in ("==", "!=") and _is_type(node.left, left) and _is_cpu(right):
+        return const(symbol == "==")
     if isinstance(left, DeviceValue) or isinstance(right, DeviceValue):
         return compare_devices(machine, symbol, left, right, node, frame)
     if symbol in ("in", "not-in"):
@@ -105,6 +107,15 @@ def _asks_for_cuda(symbol: str, left: Value, right: Value) -> bool:
     if not (isinstance(right, Const) and isinstance(right.value, str) and right.value.startswith("cuda")):
         return False
     return (isinstance(left, Unknown) and not left.named) or (isinstance(left, Scalar) and left.kind == "string")
+
+
+def _is_type(node: ir.Expr, value: Value) -> bool:
+    """`device.type` of a device that nobody can choose: without a GPU it is the CPU's."""
+    return isinstance(node, ir.Attribute) and node.name == "type" and isinstance(value, Unknown) and not value.named
+
+
+def _is_cpu(value: Value) -> bool:
+    return isinstance(value, Const) and value.value == "cpu"
 
 
 def _membership(left: Value, symbol: str, right: Value) -> Unknown | None:
