@@ -10,7 +10,7 @@ from typing import Any
 
 from devlint.lines import NEWLINE, keep_rows
 from devlint.sources.decoding import Decoded
-from devlint.sources.magics import foreign_cell, mask
+from devlint.sources.magics import MaskedRow, foreign_cell, mask
 from devlint.sources.notebook_json import Cell, scan_notebook
 from devlint.sources.source import Problem, Replacement, Row, Source
 from devlint.syntax.parsing import Unparsable, parse_program
@@ -62,6 +62,11 @@ class Notebook(Source):
         string = cell.strings[index]
         offsets = [*string.offsets(self.content), string.end]
         return first, offsets[end - (ends[index] - len(string.value))]
+
+    def _continuation(self, row: Row, following: str) -> str:
+        """Return the indent that the whole cell has: rows of the program don't."""
+        text = self.cells[row.segment].text
+        return text[row.origin - row.shift : row.origin]
 
     def _place(self, cell: Cell, ends: list[int], at: int) -> int:
         """Return where the character `at` of a cell begins in the JSON text; the end of the last string for the end."""
@@ -135,24 +140,37 @@ def read_notebook(path: str, filename: str, decoded: Decoded) -> Notebook:
 
 
 def _program_of(cell: Cell) -> tuple[list[tuple[str, Row]], Problem | None]:
-    """Return the rows of a cell as the program has them, or why it can't be parsed."""
+    """Return the rows of a cell as the program has them, or why it can't be parsed.
+
+    As in IPython, what the first row is indented by is taken off all rows that begin with it.
+    """
     text = cell.text
     masked = mask(text)
+    indent = _indent(masked)
+    shown = [row.text.removeprefix(indent) for row in masked]
     try:
-        parse_program("".join(row.text for row in masked))
+        parse_program("".join(shown))
     except Unparsable as error:
         return [], Problem(f"the cell can't be parsed: {error.reason}", error.row, error.column, cell.number)
     result = []
     origin = 0
-    for number, (written, row) in enumerate(zip(keep_rows(text), masked, strict=True), 1):
+    for number, (written, row, program_row) in enumerate(zip(keep_rows(text), masked, shown, strict=True), 1):
+        shift = len(row.text) - len(program_row)
         width = len(written.rstrip("\r\n"))
-        at = Row(0, cell.number, number, 0, cell.number, origin, len(written), width, row.masked)
-        result.append((row.text, at))
+        hidden = row.masked and (max(row.masked[0] - shift, 0), max(row.masked[1] - shift, 0))
+        at = Row(0, cell.number, number, shift, cell.number, origin + shift, len(written) - shift, width, hidden)
+        result.append((program_row, at))
         origin += len(written)
     if result and not result[-1][0].endswith("\n"):
         # Also after a lone CR, which would be one newline with an LF at the start of the next cell.
         result[-1] = (result[-1][0] + "\n", result[-1][1])
     return result, None
+
+
+def _indent(rows: list[MaskedRow]) -> str:
+    """Return the white space before the first row that is not empty."""
+    first = next((row.text for row in rows if row.text.strip()), "")
+    return first[: len(first) - len(first.lstrip())]
 
 
 def _language(metadata: dict[str, Any]) -> str:

@@ -56,6 +56,28 @@ def test_magics_are_masked_and_cells_of_other_languages_skipped() -> None:
     assert source.problems == []
 
 
+def test_the_indent_of_a_cell_is_taken_off() -> None:
+    """IPython does: `leading_indent` of its inputtransformer2."""
+    text = notebook(code("\n  with x:\n    y = !ls\n    z = 1\nlast = 2\n  after = 3"), code("  !pip list"))
+    source = read(text, "nb.ipynb")
+    assert source.problems == []
+    assert source.text.splitlines() == [
+        "",
+        "with x:",
+        "  y = get_ipython().getoutput()",
+        "  z = 1",
+        "last = 2",
+        "after = 3",
+        "pass     ",
+    ]
+    assert source.locate(4, 3) == (1, Position(4, 5))
+    check_locations(source)
+    at = source.text.index("1")
+    assert source.apply([(at, at + 1, "5")]) == text.replace("z = 1", "z = 5")
+    at = source.text.index("  z")
+    assert source.apply([(at, at, "  new = 0\n")]) == text.replace("    z", "    new = 0\\n    z")
+
+
 def test_a_cell_that_does_not_parse_is_a_problem_of_its_own() -> None:
     source = read(notebook(MARKDOWN, code("x = 1"), code(["ok = 1\n", "é = = 2"]), code("y = '😀'; z = 1")), "n.ipynb")
     assert source.text == "x = 1\ny = '😀'; z = 1\n"
