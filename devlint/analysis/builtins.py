@@ -21,6 +21,7 @@ from devlint.analysis.mappings import build, from_keys
 from devlint.analysis.plain import compute, length, sequence, without_repeats
 from devlint.analysis.values import (
     BOOL,
+    COUNT,
     NONE,
     NUMBER,
     SCALAR,
@@ -196,7 +197,7 @@ def _magnitude(name: str, function: Callable[..., object]) -> Callable[[Machine,
         if found is not None:
             return found
         if isinstance(value, (Const, Scalar)):
-            return SIZE if name == "abs" else NUMBER
+            return COUNT if name == "abs" else NUMBER
         return UNKNOWN
 
     return run

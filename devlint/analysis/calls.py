@@ -69,7 +69,7 @@ def invoke(
     node = function.node
     machine.visited[node] = None
     if len(machine.stack) >= MAX_DEPTH or machine.stack.count(node) >= MAX_SAME_ON_STACK:
-        machine.count("cut: depth")
+        _cut(machine, "depth", node, receiver)
         return UNKNOWN
     key = _context(machine, function, arguments, receiver)
     if key is not None:
@@ -80,13 +80,13 @@ def invoke(
     times = machine.contexts.get(node, 0) + 1
     machine.contexts[node] = times
     if times > MAX_CONTEXTS:
-        machine.count("cut: contexts")
+        _cut(machine, "contexts", node, receiver)
         return UNKNOWN
     leaves = machine.home is not None and machine.left_at is None and function.frame.namespace.path != machine.home
     if machine.home is not None and function.frame.namespace.path != machine.home:
         spent = machine.abroad if machine.left_at is None else machine.abroad + machine.steps - machine.left_at
         if spent > MAX_STEPS_ABROAD:
-            machine.count("cut: other files")
+            _cut(machine, "other files", node, receiver)
             return UNKNOWN
     if leaves:
         machine.left_at = machine.steps
@@ -128,6 +128,13 @@ def invoke(
     if key is not None and epoch == machine.store.epoch:
         machine.memo[key] = (result, arguments, function, receiver)
     return result
+
+
+def _cut(machine: Machine, bound: str, node: ir.Function, receiver: Value | None) -> None:
+    """Note that a bound left a call out; a module whose constructor did not run is not known."""
+    machine.count(f"cut: {bound}")
+    if node.name == "__init__" and isinstance(receiver, Instance) and receiver.module is not None:
+        machine.store.set(receiver.module, "unsure", True)
 
 
 def _result(machine: Machine, function: Function, frame: Frame, body: ir.Body, signal: Any) -> Value:

@@ -61,11 +61,24 @@ def asks_for_gpu(key: str, answer: bool) -> bool:
 
     `args.cuda` is true, `args.gpu is None` is not, nor is `args.no_cuda` or `args.cpu`.
     """
-    if key.endswith((" is None", " == -1")):
+    if key.endswith((" is None", " == -1", " == ''")):
         return not answer
     name = key.rpartition(".")[2].lower()
     against = "cpu" in name or (name.startswith(("no", "disable", "without")) and ("cuda" in name or "gpu" in name))
     return answer is not against
+
+
+def is_gpu_option(key: str) -> bool:
+    """Whether an option of the program is, by its name, about where it runs: `args.no_cuda`, `opt['gpu']`."""
+    name = key.rpartition(".")[2].lower()
+    return any(word in name for word in ("cuda", "gpu", "cpu", "device"))
+
+
+def gpu_is_asked_for(machine: Machine) -> bool:
+    """Whether the running path is one that somebody chose by such an option, for the GPU."""
+    return any(
+        is_gpu_option(choice.condition) and asks_for_gpu(choice.condition, choice.value) for choice in machine.path
+    )
 
 
 YES = Decision(True)

@@ -22,10 +22,10 @@ from devlint.analysis.plain import (
 from devlint.analysis.sequences import bounds
 from devlint.analysis.values import (
     BOOL,
+    COUNT,
     MAX_ITEMS,
     NUMBER,
     SCALAR,
-    SIZE,
     STRING,
     UNKNOWN,
     Const,
@@ -278,7 +278,7 @@ def scalar_result(operator: str, left: Value, right: Value) -> Value:
         lows = (_low(left) or 0, _low(right) or 0)
         return Scalar(sum(lows) if operator == "+" else lows[0] * lows[1] if operator == "*" else 0, "number")
     if operator == "%" and (_low(right) or 0) > 0:
-        return SIZE
+        return COUNT
     return NUMBER if _is_number(left) or _is_number(right) else SCALAR
 
 

@@ -27,6 +27,7 @@ from devlint.analysis.values import (
     birth,
 )
 from devlint.syntax import ir
+from devlint.syntax.walk import walk
 from devlint.worlds import WORLDS
 
 if TYPE_CHECKING:
@@ -187,10 +188,10 @@ def loop(
                 return signal
             if not _settle(machine, mark, began) and not distinct:
                 if is_open or index + 1 < len(items):
-                    _leave_open(machine, start)
+                    _leave_open(machine, start, node, frame)
                 return None
         if is_open or len(items) > limit:
-            _leave_open(machine, start)
+            _leave_open(machine, start, node, frame)
     finally:
         _come_back(machine, frame, "break")
         frame.leaving = outer
@@ -209,8 +210,8 @@ def _come_back(machine: Machine, frame: Frame, kind: str) -> None:
     machine.loss.lost = lost
 
 
-def _leave_open(machine: Machine, start: int) -> None:
-    """Containers that grew in a loop of which not every round was run may hold more than was seen."""
+def _leave_open(machine: Machine, start: int, node: ir.Node, frame: Frame) -> None:
+    """Containers that grow in a loop of which not every round was run may hold more than was seen."""
     log = machine.store.log
     assert log is not None
     seen: set[int] = set()
@@ -219,6 +220,33 @@ def _leave_open(machine: Machine, start: int) -> None:
             seen.add(id(target))
             if not target.open and differ(old, target.items):
                 machine.store.set(target, "open", True)
+    for receiver in _growing(machine, node):
+        held = _held(receiver, frame)
+        if isinstance(held, Sequence) and held.kind == "list" and not held.open:
+            machine.store.set(held, "open", True)
+
+
+def _growing(machine: Machine, node: ir.Node) -> list[ir.Expr]:
+    """What a loop appends to somewhere in its body, also where it did not come in the rounds that were run."""
+    known = machine.growing.get(node)
+    if known is None:
+        known = machine.growing[node] = [
+            call.function.value
+            for call in walk(getattr(node, "body", []))
+            if isinstance(call, ir.Call) and isinstance(call.function, ir.Attribute) and call.function.name in _GROW
+        ]
+    return known
+
+
+_GROW = frozenset({"append", "extend", "insert"})
+
+
+def _held(node: ir.Expr, frame: Frame) -> Value | None:
+    """What a name or a chain of attributes holds, if that takes no evaluation."""
+    if isinstance(node, ir.Name):
+        return frame.names.get(node.id) or frame.namespace.names.get(node.id)
+    base = _held(node.value, frame) if isinstance(node, ir.Attribute) else None
+    return base.fields.get(node.name) if isinstance(base, Instance) and isinstance(node, ir.Attribute) else None
 
 
 def _is_named(value: Value) -> bool:

@@ -344,5 +344,8 @@ def local_names(machine: Machine, call: Call) -> Value | None:
 
 @models("builtins.dir")
 def names_of(machine: Machine, call: Call) -> Value | None:
-    """`dir(x)`."""
+    """`dir(x)`: the names of the fields are known, and what a class has besides stays where it is."""
+    value = call.positional[0] if call.positional else UNKNOWN
+    if isinstance(value, Instance) and value.fields:
+        return Sequence("list", [const(name) for name in value.fields], False)
     return Sequence("list", [STRING], True)

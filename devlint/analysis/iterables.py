@@ -13,6 +13,7 @@ from devlint.analysis.sequence_methods import in_order, take
 from devlint.analysis.tensors import combine
 from devlint.analysis.values import (
     BOOL,
+    COUNT,
     MAX_ITEMS,
     NUMBER,
     SIZE,
@@ -58,7 +59,7 @@ def range_call(machine: Machine, call: Call) -> Value | None:
         ):
             raise Crash("TypeError")
         start = numbers[0] if len(numbers) > 1 else 0
-        return Sequence("range", [SIZE if start is not None and start >= 0 else NUMBER], True)
+        return Sequence("range", [COUNT if start == 0 else SIZE if start is not None and start > 0 else NUMBER], True)
     try:
         values = range(*[number for number in numbers if number is not None])
     except ValueError:
@@ -76,9 +77,10 @@ def enumerate_call(machine: Machine, call: Call) -> Value | None:
     found = items_of(machine, call.positional[0], call)
     start = call.argument(1, "start")
     first = 0 if start is None else index_number(start)
+    later = COUNT if first == 0 else NUMBER
     numbered = first is not None and not found.open
     return lazy(
-        [pair(const((first or 0) + position) if numbered else SIZE, item) for position, item in enumerate(found.items)],
+        [pair(const((first or 0) + number) if numbered else later, item) for number, item in enumerate(found.items)],
         found.open,
     )
 

@@ -17,6 +17,7 @@ from devlint.analysis.moves import note_module_moved
 from devlint.analysis.origins import Origin
 from devlint.analysis.values import (
     POISON,
+    Class,
     External,
     Instance,
     Mapping,
@@ -77,6 +78,10 @@ def _mark_left_behind(machine: Machine, instance: Instance, device: str | None, 
             _leave_behind(machine, value, device, place, frame, name)
         elif isinstance(value, Instance) and isinstance(value.state.get("parameter"), Tensor):
             _leave_behind(machine, value.state["parameter"], device, place, frame, name)
+        elif isinstance(value, Instance) and value.module is None and isinstance(value.cls, Class):
+            for field, inner in list(value.fields.items()):
+                if isinstance(inner, Tensor) and inner.origin is not None:
+                    _leave_behind(machine, inner, device, inner.origin.site, frame, f"{name}.{field}")
         elif isinstance(value, (Sequence, Mapping)):
             for tensor in _unregistered(value):
                 if tensor.device not in (None, device, POISON):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import call_value, iterate
 from devlint.analysis.classes import external_bases, find, is_module_class, is_open_class
-from devlint.analysis.devices import resolve
+from devlint.analysis.devices import resolve, source_text
 from devlint.analysis.dispatch import Call, Iteration
 from devlint.analysis.events import ModuleHasNoDevice
 from devlint.analysis.results import device_of
@@ -32,12 +32,12 @@ from devlint.analysis.values import (
     const,
 )
 from devlint.semantics import errors, libraries, table
+from devlint.syntax import ir
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
     from devlint.semantics.table import Row
-    from devlint.syntax import ir
 
 
 CONTAINERS = frozenset(
@@ -306,7 +306,7 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
                 ModuleHasNoDevice,
                 site,
                 error=errors.message("no-attribute", type=class_name(value), name=name),
-                text="",
+                text=source_text(machine, machine.site(node.value, frame)) if isinstance(node, ir.Attribute) else "it",
                 class_name=class_name(value),
             )
     return UNKNOWN

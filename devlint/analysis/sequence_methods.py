@@ -29,6 +29,7 @@ from devlint.analysis.sequences import (
 from devlint.analysis.sets import combine_sets, compare_sets
 from devlint.analysis.values import (
     BOOL,
+    COUNT,
     NONE,
     SIZE,
     UNKNOWN,
@@ -150,17 +151,17 @@ def _discard(machine: Machine, value: Sequence, call: Call) -> Value:
 @on(METHODS, "index")
 def _index(machine: Machine, value: Sequence, call: Call) -> Value:
     if len(call.positional) != 1:
-        return SIZE
+        return COUNT
     position = position_of(value, call.positional[0])
     if position == -1:
         raise Crash("ValueError")
-    return SIZE if position is None else const(position)
+    return COUNT if position is None else const(position)
 
 
 @on(METHODS, "count")
 def _count(machine: Machine, value: Sequence, call: Call) -> Value:
     answers: list[bool | None] = [equal(item, call.positional[0]) if call.positional else None for item in value.items]
-    return SIZE if value.open or None in answers else const(answers.count(True))
+    return COUNT if value.open or None in answers else const(answers.count(True))
 
 
 @on(METHODS, "copy", "__copy__")

@@ -22,6 +22,7 @@ from devlint.analysis.results import (
 )
 from devlint.analysis.rows import apply_row
 from devlint.analysis.values import (
+    COUNT,
     NONE,
     NUMBER,
     POISON,
@@ -269,7 +270,7 @@ def method_numel(machine: Machine, value: Tensor, call: Call, name: str) -> Valu
 @on(METHODS, "dim", "ndimension")
 def method_dim(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     """`tensor.dim()`."""
-    return const(value.rank) if value.rank is not None and value.rank < SOME_RANK else SIZE
+    return const(value.rank) if value.rank is not None and value.rank < SOME_RANK else COUNT
 
 
 # -- others

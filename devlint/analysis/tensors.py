@@ -24,10 +24,10 @@ from devlint.analysis.results import (
 from devlint.analysis.rows import apply_row
 from devlint.analysis.values import (
     BOOL,
+    COUNT,
     DTYPE,
     POISON,
     SCALAR,
-    SIZE,
     SOME_RANK,
     UNKNOWN,
     Array,
@@ -64,7 +64,7 @@ def tensor_attribute(machine: Machine, value: Tensor, name: str, node: ir.Node, 
     if name == "shape":
         return shape(value)
     if name == "ndim":
-        return const(value.rank) if value.rank is not None and value.rank < SOME_RANK else SIZE
+        return const(value.rank) if value.rank is not None and value.rank < SOME_RANK else COUNT
     if name == "dtype":
         return External(value.dtype) if value.dtype else DTYPE
     if name in ("T", "mT", "H", "mH", "real", "imag"):

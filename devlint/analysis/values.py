@@ -366,6 +366,8 @@ BOOL: Final = Scalar(kind="bool")
 DTYPE: Final = Scalar(kind="dtype")
 SIZE: Final = Scalar(low=1, kind="number")
 """A length or dimension: taken to be at least 1, as a loop is taken to run at least once."""
+COUNT: Final = Scalar(low=0, kind="number")
+"""A position, remainder or rank: it may be 0."""
 SLICE: Final = Scalar(kind="slice")
 
 _SMALL: Final = [Const(number) for number in range(-8, 257)]

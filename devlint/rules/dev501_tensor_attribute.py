@@ -77,7 +77,9 @@ def left_behind(event: MixedDevices, context: TextContext) -> Iterator[Diagnosis
         culprit = event.culprit
         name = _attribute(event) or culprit.text
         stays = f"{text.quoted(name)} is a plain attribute and stays on {culprit.device} when the module moves"
-        yield Diagnosis(event.root, f"{stays}: it {text.meeting(event)}", event, text.clash_trace(event))
+        message = f"{stays}: it {text.meeting(event)}"
+        of_a_part = name.count(".") > 1
+        yield Diagnosis(event.root, message, event, text.clash_trace(event), data=of_a_part)
 
 
 def _attribute(event: MixedDevices) -> str:
@@ -90,9 +92,9 @@ def _attribute(event: MixedDevices) -> str:
 
 @RULE.fix
 def register(diagnosis: Diagnosis, context: FixContext) -> Mend | None:
-    """Register the tensor as a buffer that is not saved, where `__init__` assigns it once."""
+    """Register the tensor as a buffer that is not saved, where the module's `__init__` assigns it once."""
     assignment = edits.assignment_at(context, diagnosis.site)
-    if assignment is None:
+    if assignment is None or diagnosis.data:
         return None
     target = assignment.target if isinstance(assignment, cst.AnnAssign) else assignment.targets[0].target
     function = edits.scope_of(context, assignment)

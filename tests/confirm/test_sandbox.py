@@ -59,7 +59,7 @@ def test_hang(run: Run) -> None:
     started = time.monotonic()
     outcome = run("while True:\n    pass\n", seconds=0.5)
     assert (outcome.ended, outcome.error) == ("died", "it ran longer than 0.5 s")
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
 
 
 def test_hang_that_ignores_signals(run: Run) -> None:

@@ -21,6 +21,7 @@ from devlint.analysis.values import (
     Unknown,
     Value,
     const,
+    constant,
     is_none,
 )
 from devlint.semantics.devices import parse_device
@@ -229,8 +230,8 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
         return Unknown(path, True)
     if option.kind in ("store_true", "store_false", "optional", "store_const", "count"):
         return default if option.fixed and not is_none(default) else Unknown(path, True, default)
-    if is_none(default):
-        return Unknown(path, True, NONE)
+    if is_none(default) or constant(default) == "":
+        return Unknown(path, True, default)  # left away, or given: both are what the option is there for
     if isinstance(default, Const) and isinstance(default.value, bool) and not option.fixed:
         return Unknown(path, True, default)
     return _converted(machine, option, default, call)

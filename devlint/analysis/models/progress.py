@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.access import call_method
 from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.iterables import range_call
-from devlint.analysis.values import NONE, SIZE, UNKNOWN, External, Instance, Sequence, Value
+from devlint.analysis.values import COUNT, NONE, UNKNOWN, External, Instance, Sequence, Value
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -51,7 +51,7 @@ def range_bar(machine: Machine, call: Call) -> Value | None:
     """`trange(n)`."""
     made = Instance(External(BAR), machine.site(call.node, call.frame))
     made.state["iterable"] = range_call(machine, call.with_arguments(call.positional)) or Sequence(
-        "range", [SIZE], True
+        "range", [COUNT], True
     )
     return made
 

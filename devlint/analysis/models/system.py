@@ -14,9 +14,9 @@ from devlint.analysis.plain import compute, join_all
 from devlint.analysis.sequences import rewrite
 from devlint.analysis.values import (
     BOOL,
+    COUNT,
     NONE,
     NUMBER,
-    SIZE,
     STRING,
     UNKNOWN,
     Const,
@@ -46,7 +46,7 @@ RESULTS: Final[dict[str, tuple[Value, str]]] = {
         "gc.collect "
         "threading.get_ident",
     ),
-    "size": (SIZE, "random.randint random.randrange random.getrandbits"),
+    "count": (COUNT, "random.randint random.randrange random.getrandbits"),
     "string": (
         STRING,
         "time.strftime time.ctime time.asctime os.getcwd os.path.abspath os.path.realpath os.path.expanduser "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value
+from devlint.analysis.choices import gpu_is_asked_for
 from devlint.analysis.classes import external_bases, mro
 from devlint.analysis.devices import is_device_like, resolve
 from devlint.analysis.dispatch import Call, models
@@ -82,7 +83,7 @@ def load(machine: Machine, call: Call) -> Value:
         return saved
     if machine.has_cuda or call.open or machine.protocol or passes_on(call):
         return UNKNOWN
-    if not machine.guards and not saves(machine, call):
+    if not gpu_is_asked_for(machine) and not saves(machine, call):
         machine.emit(
             LoadWithoutMap,
             machine.site(call.node, call.frame),
