@@ -275,12 +275,19 @@ def check_generator(machine: Machine, generator: Value | None, device: str, oper
 # -- creation
 
 
+def _is_taken_for_input(value: Value) -> bool:
+    """Whether a size is given by what was taken to be a tensor, an input by protocol: it is a number then."""
+    return any(tensor.origin is not None and tensor.origin.find("input") for tensor in tensors_in(value))
+
+
 def _create(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> Value:
     node, frame = call.node, call.frame
     written = bound.get("out")
     if isinstance(written, Tensor):
         return written
     if isinstance(written, Value) and not is_none(written):
+        return Tensor(None)
+    if row.effect == "create" and any(_is_taken_for_input(value) for value in call.positional):
         return Tensor(None)
     target = bound.get("device")
     template: Tensor | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-OUTSIDE_TORCH = ("npu", "mlu", "musa", "sdaa", "neuron", "gcu")
+OUTSIDE_TORCH = ("npu", "mlu", "musa", "sdaa", "neuron", "gcu", "tpu")
 """What backends that are packages of their own name theirs (`torch.utils.rename_privateuse1_backend`)."""
 
 _INSIDE = "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia privateuseone"
