@@ -145,8 +145,8 @@ def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None
 
 
 def _is_placed(instance: Instance) -> bool:
-    """Whether anything that moves with the module is elsewhere than where modules are built, or nobody knows where."""
-    return any(tensor.device != "cpu" for tensor, _, _ in registered(instance))
+    """Whether a module has placed all that it holds: whoever builds one that left something behind moves it."""
+    return all(tensor.device != "cpu" for tensor, _, _ in registered(instance))
 
 
 _NOT_TENSORS = frozenset(

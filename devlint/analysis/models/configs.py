@@ -12,7 +12,6 @@ from devlint.analysis.values import (
     SIZE,
     TRUE,
     UNKNOWN,
-    Const,
     External,
     Instance,
     Mapping,
@@ -50,7 +49,7 @@ def config(machine: Machine, call: Call) -> Value | None:
     """`EasyDict({...})`: keys are attributes, nested ones too."""
     source = call.positional[0] if call.positional else None
     if source is not None and not isinstance(source, Mapping):
-        return Unknown("cfg", True) if isinstance(source, (Unknown, Const)) else source
+        return source if isinstance(source, Instance) else Unknown("cfg", True)
     known: dict[Any, Value] = {} if source is None else source.items
     return _config(machine, {**known, **call.keywords}, bool(source and source.open), call)
 

@@ -100,9 +100,15 @@ def passes_on(call: Call) -> bool:
 
 
 def saves(machine: Machine, call: Call) -> bool:
-    """Whether what is loaded is taken to be the program's own: the file saves too, or a dataset loads its cache."""
-    if any(path in _SAVES for path, _ in calls(call.frame.namespace.module)):
+    """Whether what is loaded is taken to be the program's own: it saves too, itself or in a file that it imports, or a
+    dataset loads its cache."""
+    here = call.frame.namespace
+    if any(path in _SAVES for path, _ in calls(here.module)):
         return True
+    for path in machine.project.dependencies.get(here.path, ()):
+        module = machine.project.module(path)
+        if module is not None and any(path in _SAVES for path, _ in calls(module)):
+            return True
     owner = call.frame.owner
     if owner is None:
         return False
