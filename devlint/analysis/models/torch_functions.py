@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.access import call_value
 from devlint.analysis.classes import find
 from devlint.analysis.devices import default_device, legacy_error, resolve, touch, unavailable, use
-from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
+from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, VALUES, Call, method_models, models, on
 from devlint.analysis.events import InvalidDevice, LegacyType, Site
 from devlint.analysis.results import derived, nesting
 from devlint.analysis.tensors import combine
@@ -18,6 +18,7 @@ from devlint.analysis.values import (
     POISON,
     SOME_INDEX,
     SOME_RANK,
+    STRING,
     UNKNOWN,
     Array,
     Class,
@@ -431,3 +432,10 @@ def checkpoint(machine: Machine, call: Call) -> Value:
         return UNKNOWN
     keywords = {k: v for k, v in call.keywords.items() if k not in ("use_reentrant", "preserve_rng_state")}
     return call_value(machine, call.positional[0], call.with_arguments(call.positional[1:], keywords))
+
+
+# -- what torch was built for: worlds are Linux machines with NVIDIA's GPUs, or a CPU build
+
+for _name in ("hip", "xpu", "rocm", "musa"):
+    VALUES[f"torch.version.{_name}"] = lambda machine: NONE
+VALUES["torch.version.cuda"] = lambda machine: STRING if machine.world.device_count else NONE
