@@ -28,6 +28,8 @@ def note_unbound(machine: Machine, node: ir.Name, frame: Frame, site: Site) -> b
         body = frame.namespace.module.body
         scope = "module"
     guard, later, speaks = _bindings(body, node.id, node.at.lineno)
+    if machine.protocol and scope == "module" and guard is not None and not _asks_torch(guard):
+        return True  # a library that has a part for each platform, and nobody in sight takes the wrong one
     machine.emit(
         NameUnbound,
         site,
@@ -38,6 +40,11 @@ def note_unbound(machine: Machine, node: ir.Name, frame: Frame, site: Site) -> b
         bound_later=later and speaks,
     )
     return guard is not None
+
+
+def _asks_torch(test: ir.Node) -> bool:
+    """Whether a guard itself asks for a GPU, and not a flag of the project's: `if torch.cuda.is_available():`."""
+    return isinstance(test, ir.Call) and dotted(test.function).endswith(".is_available")
 
 
 def _bindings(body: list[Any], name: str, row: int) -> tuple[ir.Node | None, bool, bool]:
