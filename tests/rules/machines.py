@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
+
+
+@cache
+def torch_is_for_cuda() -> bool:
+    """Whether the torch that is installed was built for CUDA; it is not imported for that."""
+    found = importlib.util.find_spec("torch")
+    assert found is not None and found.origin is not None
+    text = (Path(found.origin).parent / "version.py").read_text(encoding="utf-8")
+    return re.search(r"^cuda\b.*= *['\"]", text, re.MULTILINE) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +54,12 @@ class Machines:
         environment: Mapping[str, str] | None = None,
         observe: str | None = None,
     ) -> Outcome:
-        """Run `source` as if it stood in the file `path`, from that file's folder."""
+        """Run `source` as if it stood in the file `path`, from that file's folder.
+
+        In the world `cpu` torch is a CPU build; where it is not, the test that asks is skipped.
+        """
+        if world == "cpu" and torch_is_for_cuda():
+            pytest.skip("torch is a CUDA build here, which says other things without a GPU than a CPU build")
         request = {
             "source": source,
             "path": str(path),

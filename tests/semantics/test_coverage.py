@@ -44,7 +44,11 @@ OPERATORS = (
     *("format", "hash", "array", "deepcopy"),
 )
 # Names of other torch releases, and of submodules that need packages of their own.
-ELSEWHERE = {"torch.utils.tensorboard.SummaryWriter", "torch.utils.tensorboard.writer.SummaryWriter"} | {
+ELSEWHERE = {
+    "torch.distributed.ProcessGroupNCCL",
+    "torch.utils.tensorboard.SummaryWriter",
+    "torch.utils.tensorboard.writer.SummaryWriter",
+} | {
     "torch.Tensor.__div__",
     "torch.Tensor.__rdiv__",
     "torch.Tensor.__idiv__",
