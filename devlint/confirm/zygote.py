@@ -23,11 +23,10 @@ import time
 import warnings
 from typing import Any
 
-from devlint.confirm import sandbox
+from devlint.confirm import sandbox, watching
 from devlint.confirm.sandbox import Limits, Strength
+from devlint.confirm.watching import LARGEST_MESSAGE, Watch
 
-LARGEST_MESSAGE = 64 << 20
-SECONDS_BETWEEN_COUNTS = 0.05
 SECONDS_FOR_ORPHANS = 5.0
 
 
@@ -77,7 +76,7 @@ def _load(role: str) -> dict[str, Any]:
     import torch._dynamo  # optimizers import it; once here instead of in each child
     import torch.utils.data
 
-    from devlint.confirm import guard, player  # noqa: F401
+    from devlint.confirm import guard, player, seccomp  # noqa: F401
 
     torch.set_num_threads(1)
     facts: dict[str, Any] = {"torch": torch.__version__, "cuda": _real_devices(), "refusal": None}
@@ -165,19 +164,20 @@ def _read_line(connection: socket.socket) -> bytes:
 def _run(
     connection: socket.socket, request: dict[str, Any], strength: Strength, private: str, limits: Limits
 ) -> dict[str, Any]:
-    read_end, write_end = os.pipe()
+    here, there = socket.socketpair()
     child = os.fork()
     if child == 0:
-        os.close(read_end)
+        here.close()
         connection.close()
-        _play(write_end, request, strength, private, limits)
-    os.close(write_end)
+        _play(there.detach(), request, strength, private, limits)
+    there.close()
     if strength == "guard" and sys.platform.startswith("linux"):
         from devlint.confirm import linux
 
         linux.adopt_orphans()
-    line, reason = _watch(connection, read_end, child, limits)
-    status = _end(child, strength)
+    with Watch(connection, here, limits) as watch:
+        line, reason = watch.wait()
+        status = _end(child, strength)
     if line:
         with contextlib.suppress(ValueError):
             answer: dict[str, Any] = json.loads(line)
@@ -212,51 +212,24 @@ def _end_orphans(deadline: float) -> None:
         time.sleep(0.001)
 
 
-def _play(write_end: int, request: dict[str, Any], strength: Strength, private: str, limits: Limits) -> None:
+def _play(back: int, request: dict[str, Any], strength: Strength, private: str, limits: Limits) -> None:
     """In the child: take everything away, run, tell, end."""
     try:
         os.setpgid(0, 0)
         nowhere = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(nowhere, descriptor)
-        keep = os.dup(write_end)
+        keep = os.dup(back)
         os.closerange(3, keep)
         from devlint.confirm import player
 
+        watching.let_forks_be_watched(keep)
         player.restrict(strength, private, limits)
         answer = json.dumps(player.play(request, private), default=str).encode() + b"\n"
         while answer:
             answer = answer[os.write(keep, answer) :]
     finally:
         os._exit(0)
-
-
-def _watch(connection: socket.socket, pipe: int, child: int, limits: Limits) -> tuple[bytes, str | None]:
-    """Wait for the child's line; return it, or why the child has to be ended."""
-    received = bytearray()
-    deadline = time.monotonic() + limits.seconds
-    counted = time.monotonic()
-    while not received.endswith(b"\n"):
-        now = time.monotonic()
-        if now >= deadline:
-            return b"", f"it ran longer than {limits.seconds:g} s"
-        if len(received) > LARGEST_MESSAGE:
-            return b"", "it told too much"
-        watched: list[Any] = [pipe, connection]
-        ready, _, _ = select.select(watched, [], [], min(SECONDS_BETWEEN_COUNTS, deadline - now))
-        if connection in ready and not connection.recv(1):
-            return b"", "nobody waits for it any more"
-        if pipe in ready:
-            chunk = os.read(pipe, 1 << 16)
-            if not chunk:
-                return b"", None
-            received += chunk
-        # The kernel's limit on processes does not bind the superuser.
-        if now - counted > SECONDS_BETWEEN_COUNTS:
-            counted = now
-            if len(sandbox.descendants(os.getpid())) > limits.processes + 1:
-                return b"", f"it started more than {limits.processes} processes"
-    return bytes(received), None
 
 
 def _death(status: int) -> str:
