@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from devlint.analysis.values import (
     DeviceValue,
     External,
     Scalar,
+    Sequence,
     Tensor,
     Unknown,
     Value,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 
+_MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _COMPARE = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -77,6 +80,9 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
         return compare_tensors(machine, symbol, left, right, node, frame)
     if isinstance(left, Array) or isinstance(right, Array):
         return Array()
+    if isinstance(left, Sequence) and isinstance(right, Sequence) and symbol in ("==", "!="):
+        same = _same_items(left, right)
+        return BOOL if same is None else const(same is (symbol == "=="))
     known = _compare_bounds(left, symbol, right)
     if known is not None:
         return const(known)
@@ -143,8 +149,43 @@ def _compare_identity(left: Value, right: Value, symbol: str) -> Value:
     return const(answer if symbol == "is" else not answer)
 
 
+def _same_items(left: Sequence, right: Sequence) -> bool | None:
+    """Whether two lists or tuples of the same kind hold the same: `grid.shape[2:4] != x.shape[2:4]`."""
+    if left.kind != right.kind or left.kind not in ("list", "tuple"):
+        return None
+    if left.is_shape and right.is_shape and _is_placeholder(left) is not _is_placeholder(right):
+        return False
+    if left.open or right.open:
+        return None
+    if len(left.items) != len(right.items):
+        return False
+    answer: bool | None = True
+    for mine, other in zip(left.items, right.items, strict=True):
+        if isinstance(mine, Const) and isinstance(other, Const):
+            if mine.value != other.value:
+                return False
+        elif isinstance(mine, Sequence) and isinstance(other, Sequence):
+            same = _same_items(mine, other)
+            if same is False:
+                return False
+            answer = answer and same
+        else:
+            answer = None
+    return answer
+
+
+def _is_placeholder(shape: Sequence) -> bool:
+    """Whether a shape is that of a tensor with one number or none, which only keeps the place of another: no input has
+    such a shape, `if self.mask.shape != x.shape: self.mask = make_mask(x)` runs at first."""
+    if shape.open or not all(isinstance(item, Const) and isinstance(item.value, int) for item in shape.items):
+        return False
+    return math.prod(item.value for item in shape.items if isinstance(item, Const)) <= 1
+
+
 def _compare_bounds(left: Value, symbol: str, right: Value) -> bool | None:
     """A size is at least 0: `x.shape[1] > -1`."""
+    if isinstance(left, Const) and isinstance(right, Scalar):
+        left, right, symbol = right, left, _MIRRORED.get(symbol, "")
     if isinstance(left, Scalar) and left.low is not None and isinstance(right, Const):
         if isinstance(right.value, (int, float)):
             if symbol in (">", ">=", "!=") and right.value < left.low:

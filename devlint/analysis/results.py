@@ -64,8 +64,11 @@ def shape(value: Tensor) -> Value:
         items: list[Value] = [SIZE] * rank
         if rank and value.size is not None:
             items[0] = const(value.size)
-        return Sequence("tuple", items)
-    return Sequence("tuple", [SIZE, SIZE], True)
+        made = Sequence("tuple", items)
+    else:
+        made = Sequence("tuple", [SIZE, SIZE], True)
+    made.is_shape = True
+    return made
 
 
 def product_rank(left: Value, right: Value) -> int | None:

@@ -127,6 +127,12 @@ def bounds(machine: Machine, node: ir.Slice, frame: Frame) -> slice | None:
 
 
 def _slice(machine: Machine, value: Sequence, node: ir.Slice, frame: Frame) -> Sequence:
+    made = _sliced(machine, value, node, frame)
+    made.is_shape = value.is_shape
+    return made
+
+
+def _sliced(machine: Machine, value: Sequence, node: ir.Slice, frame: Frame) -> Sequence:
     kind = value.kind if value.kind in ("list", "tuple", "range") else "list"
     cut = bounds(machine, node, frame)
     if cut is None:

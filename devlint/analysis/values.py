@@ -175,15 +175,19 @@ class Array(Value):
 
 
 class Sequence(Value):
-    """A list, tuple, set or generator object: a known prefix, and perhaps more. `items` is replaced, never mutated."""
+    """A list, tuple, set or generator object: a known prefix, and perhaps more. `items` is replaced, never mutated.
 
-    __slots__ = ("kind", "items", "open", "born")
+    `is_shape`: it is the shape of a tensor, or a part of one.
+    """
+
+    __slots__ = ("kind", "items", "open", "born", "is_shape")
 
     def __init__(self, kind: str, items: list[Value], open: bool = False) -> None:
         self.kind = kind
         self.items = items
         self.open = open
         self.born = birth()
+        self.is_shape = False
 
     def __repr__(self) -> str:
         return f"Sequence({self.kind}, {self.items}{', ...' if self.open else ''})"

@@ -23,7 +23,7 @@ Wanted = Literal["auto", "real", "simulated"]
 Kind = Literal["cpu", "real", "simulated"]
 Role = Literal["plain", "simulating"]
 
-GRACE_SECONDS = 15.0
+GRACE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import sys
 from importlib import metadata
 from typing import Any
 
-SECONDS = 120
+SECONDS = 300
 CPU_BUILD = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
 
 

@@ -4,8 +4,8 @@ The interpreter enters only those by itself, and leaves files alone in which not
 text, function by function, because a scan by `re` takes half the time of a walk over all nodes; a method is recognised
 by its dot (`.to`, `.load`), docstrings don't count. A function speaks when it holds such a word, or
 names a function or method of the same text that speaks; a class speaks also when it names a class that does. (A
-function that does no more than build one has nothing to tell: the class is an entry of its own.) A word too many costs
-time, a word too few costs findings; so the list is generous.
+function that does no more than build one, or than call one function that speaks, has nothing to tell: those are entries
+of their own.) A word too many costs time, a word too few costs findings; so the list is generous.
 """
 
 from __future__ import annotations
@@ -49,7 +49,11 @@ _CONSTRUCTED = "Tensor("  # as an annotation, `Tensor` says nothing
 _VARIABLE = "CUDA_"  # an environment variable, misspelled or not
 _PARTS = (_CONSTRUCTED, _VARIABLE)
 
+_BUILDING = frozenset(_LAYERS.split())
 VOCABULARY = frozenset({*_ANYWHERE, *(f".{word}" for word in (*_ANYWHERE, *_METHODS.split())), *_PARTS})
+
+_SAYING = VOCABULARY - _BUILDING - {f".{word}" for word in _BUILDING}
+"""The words that say something by themselves; layers say it where they are called."""
 
 
 class _Span:
@@ -116,9 +120,12 @@ class Survey:
             span.parent.words |= span.words
         if self._top.words.isdisjoint(VOCABULARY):
             return
-        functions, _ = _speakers([span for span in self._spans if not span.is_class])
+        functions = [span for span in self._spans if not span.is_class]
+        rows, words = _speakers(functions)
+        names = words - VOCABULARY
+        rows -= {span.first for span in functions if _passes_on(span, names)}
         everything, self._speaking = _speakers(self._spans)
-        self._answers = functions | {span.first for span in self._spans if span.is_class and span.first in everything}
+        self._answers = rows | {span.first for span in self._spans if span.is_class and span.first in everything}
 
     @property
     def any_speaks(self) -> bool:
@@ -142,6 +149,14 @@ class Survey:
             words.update(_WORD.findall(self.text, self._position, end))
             words.update(part for part in self._parts if self.text.find(part, self._position, end) >= 0)
             self._position = end
+
+
+def _passes_on(span: _Span, names: set[str]) -> bool:
+    """Whether a function outside of classes speaks only because it names one that does, among `names`."""
+    assert span.parent is not None
+    if span.parent.is_class or not span.words.isdisjoint(_SAYING):
+        return False
+    return len({word.lstrip(".") for word in span.words & names} - {span.name}) == 1
 
 
 def _speakers(waiting: list[_Span]) -> tuple[set[int], set[str]]:

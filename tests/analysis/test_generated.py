@@ -38,7 +38,7 @@ def test_never_fails(text: str) -> None:
     analysis = analysed(text + "print(i0)\n")
     assert analysis.failures == []
     assert analysis.statistics["runs"] > 0
-    assert time.process_time() - started < 20
+    assert time.process_time() - started < 60
 
 
 @settings(QUIET, max_examples=40)

@@ -21,14 +21,14 @@ Confirm = Callable[..., list[Confirmation]]
 
 @pytest.fixture(scope="session")
 def machines() -> Iterator[Machines]:
-    with Machines("simulated", Limits(seconds=20)) as started:
+    with Machines("simulated", Limits(seconds=60)) as started:
         yield started
 
 
 @pytest.fixture(scope="session")
 def guarded() -> Iterator[Machines]:
     """Machines of a system without namespaces: limits and audit hooks alone."""
-    with Machines("simulated", Limits(seconds=20)) as started:
+    with Machines("simulated", Limits(seconds=60)) as started:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("DEVLINT_SANDBOX", "guard")
             assert started.strength == "guard"
@@ -51,7 +51,7 @@ def sandboxed(request: pytest.FixtureRequest, machines: Machines) -> Machines:
 def run(sandboxed: Machines, tmp_path: Path) -> Run:
     """Runs a text as a program in a folder of the test's own, in the `cpu` world unless told otherwise."""
 
-    def play(text: str, world: str = "cpu", seconds: float = 20, processes: int = 64, **options: object) -> Outcome:
+    def play(text: str, world: str = "cpu", seconds: float = 60, processes: int = 64, **options: object) -> Outcome:
         path = tmp_path / "program.py"
         path.write_text(text, encoding="utf-8")
         program = Program(str(path), text, str(tmp_path))

@@ -24,7 +24,7 @@ def devlint(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
         env={**os.environ, "SECRET_TOKEN": "x"},
     )
 
@@ -51,7 +51,7 @@ def test_text_report_and_kept_program(project: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert again.returncode == 1
     assert "same device" in again.stderr
@@ -93,7 +93,7 @@ def test_pytest_items(project: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stdout
     assert "RUNS the code" in done.stdout

@@ -50,7 +50,7 @@ def test_crash(run: Run) -> None:
 
 
 def test_abort(run: Run) -> None:
-    outcome = run("import os\nos.abort()\n", seconds=5)
+    outcome = run("import os\nos.abort()\n")
     assert outcome.ended == "died"
     assert outcome.error in ("it was ended by SIGABRT", "it was ended by SIGSEGV")
 
@@ -59,7 +59,7 @@ def test_hang(run: Run) -> None:
     started = time.monotonic()
     outcome = run("while True:\n    pass\n", seconds=0.5)
     assert (outcome.ended, outcome.error) == ("died", "it ran longer than 0.5 s")
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 60
 
 
 def test_hang_that_ignores_signals(run: Run) -> None:
@@ -110,7 +110,7 @@ def test_processes_that_have_ended_do_not_count(run: Run) -> None:
 def test_children_end_with_the_program(run: Run, tmp_path: Path) -> None:
     child = "if os.fork() == 0:\n    os.setpgid(0, 0)\n    time.sleep(60)\n    os._exit(0)\n"
     grandchild = child.replace("os.setpgid(0, 0)", "os.setsid()\n    os.fork() and os._exit(0)")
-    assert run(f"import os, time\nos.chdir({str(tmp_path)!r})\n{child}{grandchild}", seconds=5).ended == "ran"
+    assert run(f"import os, time\nos.chdir({str(tmp_path)!r})\n{child}{grandchild}").ended == "ran"
     assert not left_in(tmp_path)
 
 
@@ -287,5 +287,5 @@ def test_gone_client_ends_the_run(sandboxed: Machines, tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(server._address)
         connection.sendall(json.dumps(request).encode() + b"\n")
-        assert within(20, lambda: bool(left_in(tmp_path)))
-    assert within(20, lambda: not left_in(tmp_path))
+        assert within(60, lambda: bool(left_in(tmp_path)))
+    assert within(60, lambda: not left_in(tmp_path))

@@ -82,7 +82,7 @@ class Machines:
     def close(self) -> None:
         """End the processes."""
         for process in self._processes.values():
-            process.communicate(timeout=60)
+            process.communicate(timeout=600)
 
     def _zygote(self, role: str) -> subprocess.Popen[str]:
         if role not in self._processes:

@@ -18,7 +18,7 @@ import types
 import warnings
 from typing import Any
 
-LIMIT_SECONDS = 20
+LIMIT_SECONDS = 120
 
 
 def _install(device_count: int) -> None:

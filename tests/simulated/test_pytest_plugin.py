@@ -45,7 +45,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     root = str(Path(__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": root, "OMP_NUM_THREADS": "1", "PYTEST_ADDOPTS": ""}
     return subprocess.run(
-        command, capture_output=True, text=True, cwd=folder, env=environment, check=False, timeout=300
+        command, capture_output=True, text=True, cwd=folder, env=environment, check=False, timeout=600
     )
 
 

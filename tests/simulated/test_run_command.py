@@ -27,7 +27,7 @@ def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from devlint.commands.run import run; run(prog_name='devlint run')", *arguments]
     environment = {"PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1", "PATH": ""}
     return subprocess.run(
-        command, capture_output=True, text=True, cwd=folder, env=environment, check=False, timeout=120
+        command, capture_output=True, text=True, cwd=folder, env=environment, check=False, timeout=600
     )
 
 
