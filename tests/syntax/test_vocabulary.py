@@ -72,9 +72,22 @@ def test_speaking_passes_through_calls_and_methods(lower) -> None:
         "def makes(): return C()\n"
         "class Holds:\n"
         "    def __init__(self): self.c = C()\n"
-        "def far(c): return [uses(x) for x in c]\n"
+        "def far(c): return helper(c) + c.moves()\n"
+        "def layers(x): return nn.Sequential(nn.Linear(2, 2), caller(x))\n"
     )
-    assert speakers(lower(text, "x.py")) == {"helper", "caller", "C", "moves", "uses", "Holds", "far"}
+    assert speakers(lower(text, "x.py")) == {"helper", "C", "moves", "Holds", "far"}
+
+
+@LOWERINGS
+def test_a_function_that_only_passes_on_says_nothing(lower) -> None:
+    text = (
+        "def create(name, **kwargs):\n    return build(name, **kwargs).cuda()\n"
+        "def tiny(pretrained=False, **kwargs):\n"
+        "    return create('tiny', norm=nn.LayerNorm, **dict(kwargs, depth=12))\n"
+        "def tiny_on(device):\n    return create('tiny').to(device)\n"
+        "def again(n):\n    return again(n - 1) if n else create('small')\n"
+    )
+    assert speakers(lower(text, "x.py")) == {"create", "tiny_on"}
 
 
 @LOWERINGS
