@@ -154,6 +154,7 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
         key = site.key
         text = ""
     choice = Choice(text, polarity, Site(frame.namespace.path, test.at))
+    machine.asked.add(key)
     assumed = machine.assume.get(key)
     if assumed is not None:
         used = Choice(text, assumed, choice.site)

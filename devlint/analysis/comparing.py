@@ -53,9 +53,9 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
     symbol = node.operator
     if symbol in ("is", "is-not"):
         return _compare_identity(left, right, symbol)
-    if machine.device_count == 0 and _asks_for_cuda(symbol, left, right):
+    if _asks_for_cuda(symbol, left, right) and machine.device_count == 0:
         return const(symbol in ("!=", "not-in"))
-    if machine.device_count == 0 and symbol in ("==", "!=") and _is_type(node.left, left) and _is_cpu(right):
+    if _is_cpu(right) and symbol in ("==", "!=") and _is_type(node.left, left) and machine.device_count == 0:
         return const(symbol == "==")
     if isinstance(left, DeviceValue) or isinstance(right, DeviceValue):
         return compare_devices(machine, symbol, left, right, node, frame)
@@ -177,9 +177,8 @@ def _same_items(left: Sequence, right: Sequence) -> bool | None:
 def _is_placeholder(shape: Sequence) -> bool:
     """Whether a shape is that of a tensor with one number or none, which only keeps the place of another: no input has
     such a shape, `if self.mask.shape != x.shape: self.mask = make_mask(x)` runs at first."""
-    if shape.open or not all(isinstance(item, Const) and isinstance(item.value, int) for item in shape.items):
-        return False
-    return math.prod(item.value for item in shape.items if isinstance(item, Const)) <= 1
+    sizes = [item.value for item in shape.items if isinstance(item, Const)]
+    return not shape.open and len(sizes) == len(shape.items) and bool(math.prod(sizes) <= 1)
 
 
 def _compare_bounds(left: Value, symbol: str, right: Value) -> bool | None:

@@ -375,6 +375,7 @@ def run_try(machine: Machine, node: ir.Try, frame: Frame) -> Signal | None:
         return _run_try(machine, node, frame)
     site = machine.site(node, frame)
     key = site.key
+    machine.asked.add(key)
     assumed = machine.assume.get(key)
 
     def missing() -> Signal | None:

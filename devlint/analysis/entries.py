@@ -18,6 +18,7 @@ from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.models.frameworks import enter_hook, is_hook
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.modules import registered
+from devlint.analysis.store import Delta
 from devlint.analysis.values import (
     Bound,
     Class,
@@ -111,14 +112,16 @@ def _function_entry(machine: Machine, function: Function, frame: Frame) -> Entry
 
 def accelerator(machine: Machine) -> str:
     """Where modules and inputs are by protocol: the world's last device, so that gpu2 tells `cuda` from a choice."""
-    count = machine.device_count
+    machine.consulted.add("accelerator")
+    visible = machine.state.visible
+    count = machine.world.device_count if visible is None else len(visible)
     return f"cuda:{count - 1}" if count else "cpu"
 
 
 def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None]:
     def run() -> None:
         placements = machine.placements
-        instance = construct_by_protocol(machine, cls, frame)
+        instance = build_once(machine, cls, frame)
         if not isinstance(instance, Instance) or instance.module is None:
             return
         placed = (machine.placements != placements and _is_placed(instance)) or instance.module.unsure
@@ -191,6 +194,76 @@ def construct_by_protocol(machine: Machine, cls: Class, frame: Frame) -> Value:
     return call_value(machine, cls, Call([], keywords, cls.node, frame))
 
 
+def build_once(machine: Machine, cls: Class, frame: Frame) -> Value:
+    """The same as `construct_by_protocol`, but the constructor runs once for all that is entered with an instance.
+
+    What it wrote is kept and written again, unless this run assumes something that the constructor asks for.
+    """
+    built = machine.built.get(cls)
+    if built is not None and built.asked.isdisjoint(machine.assume):
+        built.repeat(machine)
+        return built.value
+    consulted, machine.consulted = machine.consulted, set()
+    evidence, machine.evidence = machine.evidence, set()
+    asked, machine.asked = machine.asked, set()
+    promoted, machine.promoted = machine.promoted, {}
+    path, guards, abroad, placements = len(machine.path), machine.guards, machine.abroad, machine.placements
+    mark = machine.store.mark()
+    try:
+        value = construct_by_protocol(machine, cls, frame)
+        if not machine.assume and len(machine.path) == path and machine.guards == guards:
+            delta = machine.store.rollback(mark)
+            machine.store.apply(delta)
+            spent = machine.abroad - abroad
+            machine.built[cls] = Built(machine, value, delta, spent, machine.placements - placements)
+    finally:
+        machine.consulted |= consulted
+        machine.evidence |= evidence
+        machine.asked |= asked
+        machine.promoted = {**promoted, **machine.promoted}
+    return value
+
+
+class Built:
+    """What building an instance came to: the instance, what was written, and what was asked on the way."""
+
+    __slots__ = (
+        "value",
+        "asked",
+        "_abroad",
+        "_consulted",
+        "_contexts",
+        "_delta",
+        "_evidence",
+        "_latest",
+        "_placements",
+        "_promoted",
+    )
+
+    def __init__(self, machine: Machine, value: Value, delta: Delta, abroad: int, placements: int) -> None:
+        self.value = value
+        self._placements = placements
+        self.asked = frozenset(machine.asked)
+        self._delta = delta
+        self._abroad = abroad
+        self._consulted, self._evidence = frozenset(machine.consulted), frozenset(machine.evidence)
+        self._promoted = dict(machine.promoted)
+        self._contexts, self._latest = dict(machine.contexts), dict(machine.latest)
+
+    def repeat(self, machine: Machine) -> None:
+        """Let it have happened in this run, too, at its beginning."""
+        machine.store.apply(self._delta)
+        machine.abroad += self._abroad
+        machine.placements += self._placements
+        machine.consulted |= self._consulted
+        machine.evidence |= self._evidence
+        machine.asked |= self.asked
+        for key, choice in self._promoted.items():
+            machine.promoted.setdefault(key, choice)
+        machine.contexts.update(self._contexts)
+        machine.latest.update(self._latest)
+
+
 def is_plain_default(name: str, value: Value) -> bool:
     """Whether a default says nothing of devices: it may then stand for what callers pass."""
     if not isinstance(value, Const) or value.value is None:
@@ -212,7 +285,7 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
         return
     machine.quiet += 1
     try:
-        instance = construct_by_protocol(machine, cls, frame)
+        instance = build_once(machine, cls, frame)
     finally:
         machine.quiet -= 1
     if not isinstance(instance, Instance):

@@ -14,11 +14,12 @@ from devlint.analysis.events import Choice, DeviceCompared, Event, MarkKind, Sit
 from devlint.analysis.lattice import Loss
 from devlint.analysis.origins import Origin
 from devlint.analysis.store import Store
-from devlint.analysis.values import Const, DeviceValue, Value
+from devlint.analysis.values import Class, Const, DeviceValue, Value
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
     from devlint.analysis.choices import ChoiceKey
+    from devlint.analysis.entries import Built
     from devlint.analysis.frames import Frame, Namespace
     from devlint.analysis.project import Project
     from devlint.worlds import World
@@ -138,6 +139,8 @@ class Machine:
         self.growing: dict[ir.Node, list[ir.Expr]] = {}
         self.transparent: dict[ir.Function, int] = {}
         """Decorators that were long at work and gave back what they decorated, and how often."""
+        self.built: dict[Class, Built] = {}
+        """What building an instance by protocol made, by class."""
         self.begin(10_000, {})
 
     def begin(self, budget: int, assume: dict[ChoiceKey, bool]) -> None:
@@ -146,6 +149,7 @@ class Machine:
         self.budget = budget
         self.assume = assume
         self.promoted: dict[ChoiceKey, Choice] = {}
+        self.asked: set[ChoiceKey] = set()
         self.path: list[Choice] = []
         self.home: str | None = None
         self.abroad = 0

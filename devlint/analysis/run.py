@@ -76,7 +76,10 @@ class _Outcome:
         """Whether what was found in `last` is what would be found in `world`."""
         if last.has_cuda and world.has_cuda:
             return self.consulted.isdisjoint(_TOLD_APART if self.by_protocol else _COUNTED)
-        return not self.consulted and not self.promoted
+        if not self.consulted and not self.promoted:
+            return True
+        # Nothing asked for CUDA but where the inputs are by protocol: without it, all is on the CPU.
+        return not world.has_cuda and not self.events and self.consulted <= _PLACED
 
     def copied(self, world: World) -> _Outcome:
         """The same, in another world."""
@@ -84,6 +87,7 @@ class _Outcome:
         return dataclasses.replace(self, events=events)
 
 
+_PLACED: Final = frozenset({"accelerator"})
 _COUNTED: Final = frozenset({"count"})
 _TOLD_APART: Final = frozenset({"count", "named"})
 
@@ -201,7 +205,8 @@ class _Runner:
         last: _Pass | None = None
         collected: list[Event] = []
         done = 0
-        for world in worlds:
+        # Without CUDA least can happen: what was found silent with it need not be run again.
+        for world in sorted(worlds, key=lambda world: not world.has_cuda):
             machine = self.make_machine(self.project, world, self.wanted)
             now = _Pass(world, machine)
             for path in self.targets:
@@ -277,6 +282,7 @@ class _Runner:
             namespace = value.namespace if value is not None else None
         if namespace is None or path in self.driven:
             return
+        machine.built.clear()
         for entry in list(protocol_entries(machine, namespace)):
             shared = before.get(entry.key)
             if last is not None and shared is not None and shared.holds(last.world, now.world):
