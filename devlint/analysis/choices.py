@@ -138,6 +138,8 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
     if value.__class__ is Const and value.site is not None and value.site.key in machine.counts:
         machine.evidence.add("availability")
     if answer is not None:
+        if value.__class__ is Const and value.value.__class__ is int:
+            machine.weighed = True
         note_condition(machine, value, test, frame)
         return YES if answer else NO
     polarity = True

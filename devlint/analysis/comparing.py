@@ -66,6 +66,8 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
         return named_unknown(left, symbol, right) or _membership(left, symbol, right) or BOOL
     if isinstance(left, Const) and isinstance(right, Const):
         _note_count(machine, symbol, left, right)
+        if isinstance(left.value, (int, float)) and isinstance(right.value, (int, float)):
+            machine.weighed = True
         try:
             return const(bool(_COMPARE[symbol](left.value, right.value)))
         except Exception:

@@ -12,6 +12,7 @@ from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal
 from devlint.analysis.plain import ancestors
 from devlint.analysis.store import MISSING, differ
 from devlint.analysis.values import (
+    COUNT,
     NUMBER,
     SCALAR,
     Array,
@@ -162,51 +163,108 @@ def loop(
     items: list[Value],
     is_open: bool,
     body: Callable[[Value], Signal | None],
-    node: ir.Node,
+    node: ir.For | ir.While,
     frame: Frame,
 ) -> Signal | None:
-    """Run a loop body until nothing that carries a device and lived before the round changes any more.
+    """Run a loop body until nothing that carries a device and lived before the round changes any more, then `else`.
 
-    Known items that are objects or strings are all visited (at most 8). A loop is taken to run at least once.
-    Returns a signal other than break and continue; BREAK where the loop was surely left by it.
+    Known items that are objects or strings are all visited (at most 8). A loop is taken to run at least once. Where a
+    round compared numbers and these change from round to round, one more stands for all later ones.
+    Returns a signal other than break and continue of this loop.
     """
     store = machine.store
     opened = store.open()
+    outer, frame.leaving = frame.leaving, []
+    weighed, machine.weighed = machine.weighed, False
     frame.loops.append(node)
+    left: list[tuple[str, Delta]] = []
+    try:
+        try:
+            signal = _rounds(machine, items, is_open, body, node, frame)
+        finally:
+            frame.loops.pop()
+            left, frame.leaving = frame.leaving, outer
+            machine.weighed = machine.weighed or weighed
+        if signal is BREAK:
+            return None
+        return machine.block(node.orelse, frame) if signal is None and node.orelse else signal
+    finally:
+        _come_back(machine, left, "break")
+        if opened:
+            store.close()
+
+
+def _rounds(
+    machine: Machine,
+    items: list[Value],
+    is_open: bool,
+    body: Callable[[Value], Signal | None],
+    node: ir.For | ir.While,
+    frame: Frame,
+) -> Signal | None:
+    """The rounds of a loop. Returns BREAK where the loop was surely left by it."""
+    store = machine.store
     distinct = any(_is_distinct(item) if not is_open else _is_named(item) for item in items)
     distinct = distinct or (not is_open and len(items) == MOST_DEVICES)  # the numbers of the devices, perhaps
     limit = MAX_ROUNDS_OPEN if is_open and not distinct else MAX_ROUNDS_KNOWN
     start = store.mark()
-    outer, frame.leaving = frame.leaving, []
-    try:
-        for index, item in enumerate(items[:limit]):
-            mark, began = store.mark(), birth()
-            signal = body(item)
-            if signal is None or signal is CONTINUE:
-                _come_back(machine, frame, "continue")
-            if signal is not None and signal is not CONTINUE:
-                return signal
-            if not _settle(machine, mark, began) and not distinct:
-                if is_open or index + 1 < len(items):
-                    _leave_open(machine, start, node, frame)
-                return None
-        if is_open or len(items) > limit:
-            _leave_open(machine, start, node, frame)
-    finally:
-        _come_back(machine, frame, "break")
-        frame.leaving = outer
-        frame.loops.pop()
-        if opened:
-            store.close()
+    changing = False
+    count = 0
+    for item in items[:limit]:
+        count += 1
+        mark, began = store.mark(), birth()
+        signal = body(item)
+        if signal is not None and signal is not CONTINUE:
+            return signal
+        _end_round(machine, frame)
+        carried, widened = _settle(machine, mark, began)
+        changing = changing or widened
+        if not carried and not distinct:
+            break
+    if not is_open and count == len(items):
+        return None
+    _leave_open(machine, start, node, frame)
+    last = items[count - 1] if is_open else items[-1]
+    later = _later(last)
+    if machine.weighed and (changing or later is not last):
+        return _later_round(machine, later, body, frame)
     return None
 
 
-def _come_back(machine: Machine, frame: Frame, kind: str) -> None:
+def _end_round(machine: Machine, frame: Frame) -> None:
+    _come_back(machine, frame.leaving, "continue")
+    frame.leaving = [entry for entry in frame.leaving if entry[0] != "continue"]
+
+
+def _later(item: Value) -> Value:
+    """What stands for the items of all later rounds."""
+    if isinstance(item, Const) and isinstance(item.value, (int, float)) and not isinstance(item.value, bool):
+        return COUNT if item.value >= 0 else NUMBER
+    if isinstance(item, Sequence) and item.kind == "tuple" and not item.open:
+        parts = [_later(part) for part in item.items]
+        return item if all(a is b for a, b in zip(parts, item.items, strict=True)) else Sequence("tuple", parts)
+    return item
+
+
+def _later_round(machine: Machine, item: Value, body: Callable[[Value], Signal | None], frame: Frame) -> Signal | None:
+    """One round that stands for all later ones; what surely crashes there leaves no trace behind the loop."""
+    mark = machine.store.mark()
+    signal = one_way(machine, lambda: body(item))
+    if signal is RAISE:
+        machine.store.undo(mark)
+        return None
+    if signal is not None and signal is not CONTINUE:
+        return signal
+    _end_round(machine, frame)
+    return None
+
+
+def _come_back(machine: Machine, left: list[tuple[str, Delta]], kind: str) -> None:
     """Join what was written on the ways that left by `break` (`continue`) into the state after the loop (round)."""
     lost = machine.loss.lost
-    for _, delta in [entry for entry in frame.leaving if entry[0] == kind]:
-        machine.store.merge(delta, {}, machine.loss.join)
-    frame.leaving = [entry for entry in frame.leaving if entry[0] != kind]
+    for way, delta in left:
+        if way == kind:
+            machine.store.merge(delta, {}, machine.loss.join)
     machine.loss.lost = lost
 
 
@@ -262,15 +320,16 @@ def _is_distinct(value: Value) -> bool:
     )
 
 
-def _settle(machine: Machine, mark: int, began: int) -> bool:
-    """Widen the numbers that the round changed; tell whether something changed that carries a device.
+def _settle(machine: Machine, mark: int, began: int) -> tuple[bool, bool]:
+    """Widen the numbers that the round changed; tell whether something changed that carries a device, and whether
+    numbers did.
 
     What the round made itself (variables, containers, activations of functions) is no change.
     """
     store = machine.store
     log = store.log
     assert log is not None
-    carried = False
+    carried = widened = False
     seen: set[tuple[int, Any]] = set()
     for target, key, is_slot, old in log[mark:]:
         if target.__class__ in _BORN and target.born > began:
@@ -289,6 +348,10 @@ def _settle(machine: Machine, mark: int, began: int) -> bool:
                 carried = True
             elif key == "items":
                 carried = carried or _weight(now) != _weight(old)
+                items = _widened_items(old, now)
+                if items is not None:
+                    widened = True
+                    store.set(target, key, items)
             elif key in ("default_device", "current_device"):
                 carried = True
         elif isinstance(old, Const):
@@ -297,7 +360,8 @@ def _settle(machine: Machine, mark: int, began: int) -> bool:
                     if isinstance(old.value, str) or old.value is None:
                         carried = True
                     elif not isinstance(old.value, bool):
-                        store.put(target, key, NUMBER if isinstance(old.value, (int, float)) else SCALAR)
+                        widened = True
+                        store.put(target, key, _widened(old, now))
             elif not isinstance(now, (Scalar, Unknown, Array)):
                 carried = True
         elif isinstance(old, Tensor) and isinstance(now, Tensor):
@@ -308,7 +372,37 @@ def _settle(machine: Machine, mark: int, began: int) -> bool:
             continue
         elif not (isinstance(old, (Unknown, Scalar, Array)) and isinstance(now, (Unknown, Scalar, Const, Array))):
             carried = True
-    return carried
+    return carried, widened
+
+
+def _widened(old: Const, now: Const) -> Value:
+    """What a constant may become that changes from round to round."""
+    if not isinstance(old.value, (int, float)):
+        return SCALAR
+    counts_up = isinstance(now.value, (int, float)) and 0 <= old.value <= now.value
+    return COUNT if counts_up else NUMBER
+
+
+def _widened_items(old: Any, now: Any) -> Any:
+    """The items of a container with the numbers widened that a round changed; None where there are none."""
+    if old.__class__ is not now.__class__ or now.__class__ not in (list, dict) or len(old) != len(now):
+        return None
+    places = now.keys() if now.__class__ is dict else range(len(now))
+    changed = {
+        place: _widened(old[place], now[place])
+        for place in places
+        if (now.__class__ is list or place in old)
+        and isinstance(old[place], Const)
+        and isinstance(now[place], Const)
+        and isinstance(old[place].value, (int, float))
+        and not isinstance(old[place].value, bool)
+        and old[place].value != now[place].value
+    }
+    if not changed:
+        return None
+    if now.__class__ is dict:
+        return {**now, **changed}
+    return [changed.get(place, value) for place, value in enumerate(now)]
 
 
 _BORN = (Locals, Sequence, Mapping)
@@ -422,12 +516,3 @@ def _run_try(machine: Machine, node: ir.Try, frame: Frame) -> Signal | None:
             signal = machine.block(node.orelse, frame)
     final = machine.block(node.final, frame) if node.final else None
     return signal if final is None else final
-
-
-def after_loop(machine: Machine, signal: Signal | None, orelse: list[Any], frame: Frame) -> Signal | None:
-    """What follows a loop that ended with `signal`."""
-    if signal is BREAK:
-        return None
-    if signal is not None:
-        return signal
-    return machine.block(orelse, frame) if orelse else None

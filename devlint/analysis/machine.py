@@ -167,6 +167,7 @@ class Machine:
         self.protocol = False
         self.importing = 0
         self.loss.lost = False
+        self.weighed = False
         self.guards = 0
         self.connective: ir.Bool | None = None
         self.vouched: set[ChoiceKey] = set()

@@ -10,7 +10,7 @@ from devlint.analysis.binding import annotated, bind
 from devlint.analysis.choices import decide, narrow
 from devlint.analysis.classes import annotated_fields, find, make_members
 from devlint.analysis.containers import delete_item, extend
-from devlint.analysis.control import after_loop, fork, loop, run_try
+from devlint.analysis.control import fork, loop, run_try
 from devlint.analysis.decorators import decorate
 from devlint.analysis.devices import enter_device
 from devlint.analysis.dispatch import ENTER, EVALUATE, Call, executes
@@ -137,7 +137,7 @@ def for_statement(machine: Machine, node: ir.For, frame: Frame) -> Signal | None
         note_rebound(machine, node, value, iterable, frame)
         return signal
 
-    return after_loop(machine, loop(machine, items, is_open, body, node, frame), node.orelse, frame)
+    return loop(machine, items, is_open, body, node, frame)
 
 
 @executes(ir.While)
@@ -152,8 +152,7 @@ def while_statement(machine: Machine, node: ir.While, frame: Frame) -> Signal | 
             return BREAK
         return machine.block(node.body, frame)
 
-    signal = loop(machine, [_FIRST, UNKNOWN, UNKNOWN], True, body, node, frame)
-    return after_loop(machine, signal, node.orelse, frame)
+    return loop(machine, [_FIRST, UNKNOWN, UNKNOWN], True, body, node, frame)
 
 
 _FIRST = Unknown("first round")
