@@ -146,6 +146,8 @@ def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
             return None if is_open_class(value.cls) else False
         if value.module is not None and name in _OF_MODULES:
             return True
+        if is_only_inside(value, name):
+            return False
         if value.module is not None and not is_open_class(value.cls) and not value.state.get("inner"):
             return False if name == "device" else None
         return None
@@ -166,6 +168,19 @@ def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
 
         return True if method(name) is not None else None
     return None
+
+
+def is_only_inside(value: Instance, name: str) -> bool:
+    """Whether only the module in a DataParallel (DDP) has this attribute: the wrapper passes nothing on but calls."""
+    from devlint.analysis.classes import find, is_open_class
+    from devlint.semantics.table import lookup
+
+    inner = value.state.get("inner")
+    if not isinstance(inner, Instance) or not isinstance(value.cls, External):
+        return False
+    if name in value.fields or name.startswith("_") or lookup(f"torch.nn.Module.{name}") is not None:
+        return False
+    return name in inner.fields or (find(inner.cls, name) is not None and not is_open_class(inner.cls))
 
 
 def path_of(value: Value) -> str | None:

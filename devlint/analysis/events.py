@@ -271,6 +271,15 @@ class ParallelDevice(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class WrapperAttribute(Event):
+    """Something that only the module inside has was asked of its DataParallel. `text` is the receiver as written."""
+
+    text: str = ""
+    wrapper: str = "DataParallel"
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ToHost(Event):
     """A CUDA tensor was given to code that works on host memory: `.numpy()`, `np.asarray`, a plotting function."""
 

@@ -146,4 +146,7 @@ def iterate_tensor(machine: Machine, value: Tensor, node: ir.Node, frame: Frame,
     rank = value.rank
     inner = None if rank is None or rank >= SOME_RANK else max(rank - 1, 0)
     count = max(wanted, 2) if value.size is None else min(max(value.size, wanted), 8)
-    return Iteration([derived(value, inner) for _ in range(count)], value.size is None)
+    parts = [derived(value, inner) for _ in range(count)]
+    for part in parts:
+        part.is_element = inner is None
+    return Iteration([*parts], value.size is None)

@@ -15,6 +15,7 @@ from devlint.analysis.modules import (
     MODULE_METHODS,
     builtin_path,
     initialise_builtin,
+    miss_wrapped,
     module_attribute,
     register_attribute,
     registered,
@@ -56,6 +57,7 @@ def module_method(machine: Machine, value: Instance, name: str, call: Call) -> V
     getter = find(value.cls, "__getattr__")
     if getter is not None:
         return call_value(machine, module_attribute(machine, value, name, call.node, call.frame), call)
+    miss_wrapped(machine, value, name, call.node, call.frame)
     return UNKNOWN
 
 

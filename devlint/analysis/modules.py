@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.access import call_value, iterate
+from devlint.analysis.access import call_value, is_only_inside, iterate
 from devlint.analysis.classes import external_bases, find, is_module_class, is_open_class
 from devlint.analysis.devices import resolve, source_text
 from devlint.analysis.dispatch import Call, Iteration
-from devlint.analysis.events import ModuleHasNoDevice
+from devlint.analysis.events import ModuleHasNoDevice, WrapperAttribute
 from devlint.analysis.results import device_of
 from devlint.analysis.values import (
     POISON,
@@ -309,7 +309,27 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
                 text=source_text(machine, machine.site(node.value, frame)) if isinstance(node, ir.Attribute) else "it",
                 class_name=class_name(value),
             )
+    miss_wrapped(machine, value, name, node, frame)
     return UNKNOWN
+
+
+def miss_wrapped(machine: Machine, value: Instance, name: str, node: ir.Node, frame: Frame) -> None:
+    """Tell that a DataParallel (DDP) is asked for what only the module inside has: it passes nothing on but calls.
+
+    Raises:
+        Crash: it is so.
+    """
+    if not is_only_inside(value, name):
+        return
+    read = node.function if isinstance(node, ir.Call) else node
+    machine.crash(
+        WrapperAttribute,
+        machine.site(read, frame),
+        error=errors.message("no-attribute", type=class_name(value), name=name),
+        text=source_text(machine, machine.site(read.value, frame)) if isinstance(read, ir.Attribute) else "it",
+        wrapper=class_name(value),
+        name=name,
+    )
 
 
 def module_item(machine: Machine, value: Instance, index: Value, node: ir.Node, frame: Frame) -> Value:

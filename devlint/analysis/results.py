@@ -165,6 +165,8 @@ def created_rank(row: Row, bound: dict[str, Any], template: Tensor | None) -> in
     """The rank of what a factory makes."""
     if row.rank == "size":
         size = bound.get("size")
+        if size is None and isinstance(bound.get("high"), Sequence):
+            size = bound["high"]  # `torch.randint(high, size)`
         if isinstance(size, list):
             if len(size) == 1 and isinstance(size[0], Sequence):
                 size = size[0]
@@ -245,7 +247,34 @@ def plain_result(row: Row, bound: dict[str, Any]) -> Value:
         return Sequence("list", [], True)
     if row.result == "tensor":
         return Tensor(None)
+    if row.result == "array" and row.rank != "unknown":
+        return _array(row, bound)
     return _PLAIN.get(row.result, UNKNOWN)
+
+
+def _array(row: Row, bound: dict[str, Any]) -> Value:
+    """A numpy array; what is drawn or computed without dimensions is a number."""
+    if row.rank == "size":
+        given = bound.get("size", bound.get("shape"))
+        rank = 0 if given is None or is_none(given) else _size_rank(given)
+    elif row.rank == "broadcast":
+        values = [value for part in bound.values() for value in (part if isinstance(part, list) else [part])]
+        ranks = [value.rank if isinstance(value, Array) else nesting(value) for value in values]
+        known = [rank for rank in ranks if rank is not None]
+        rank = max(known) if known and (len(known) == len(ranks) or max(known) > 0) else None
+    else:
+        rank = SOME_RANK if row.rank == "some" else int(row.rank)
+    is_number = rank == 0 and (row.rank == "broadcast" or row.name.startswith("numpy.random."))
+    return NUMBER if is_number else Array(rank)
+
+
+def _size_rank(size: Any) -> int | None:
+    """How many dimensions a numpy shape has: a number, a tuple, or several numbers."""
+    if isinstance(size, list):
+        return len(size) if all(isinstance(part, (Const, Scalar)) for part in size) else SOME_RANK
+    if isinstance(size, Sequence):
+        return len(size.items) if not size.open else SOME_RANK
+    return 1 if isinstance(size, (Const, Scalar)) else SOME_RANK
 
 
 def nesting(value: Value) -> int | None:

@@ -113,7 +113,7 @@ def host_library(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) 
         return UNKNOWN  # numpy's functions give tensors for tensors where they can
     if row.result == "array" and "delegates" in row.flags and len(call.values()) == 1:
         return NUMBER  # a mean or sum over everything
-    return Array() if row.result == "array" else plain_result(row, bound)
+    return plain_result(row, bound)
 
 
 def _first(row: Row, bound: dict[str, Any]) -> Value:

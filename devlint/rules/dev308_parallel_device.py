@@ -1,25 +1,27 @@
-"""DEV308 parallel-device: a DataParallel or DDP module is not on `device_ids[0]`."""
+"""DEV308 parallel-device: a DataParallel or DDP module is not on `device_ids[0]`, or is taken for the one inside."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.analysis.events import ParallelDevice
+from devlint.analysis.events import ParallelDevice, WrapperAttribute
 from devlint.rules import text
 from devlint.rules.base import Diagnosis, Example, Rule, TextContext
 
 RULE = Rule(
     code="DEV308",
     name="parallel-device",
-    summary="A DataParallel or DistributedDataParallel module is not on `device_ids[0]`.",
+    summary="A DataParallel or DistributedDataParallel is not on `device_ids[0]`, or is taken for the module inside.",
     what=(
         "`nn.DataParallel(model, device_ids=[...])` called while the model's parameters are on the CPU or on another "
         "GPU than the first of `device_ids`; a `DistributedDataParallel` built over a module elsewhere than its "
-        "device."
+        "device; a method or attribute of the wrapped module that is asked of the wrapper (`model.init_hidden()` where "
+        "it takes `model.module.init_hidden()`), which often is there only where there are several GPUs."
     ),
     why=(
         "DataParallel copies the module from `device_ids[0]` to the others at each call and expects it there. With one "
-        "GPU it moves the module itself, without one it passes the call on, so the mistake shows from two GPUs on."
+        "GPU it moves the module itself, without one it passes the call on, so the mistake shows from two GPUs on. The "
+        "wrapper passes on nothing but the call itself: all else is an attribute of `.module`."
     ),
     example=Example(
         bad="""\
@@ -58,3 +60,11 @@ def elsewhere(event: ParallelDevice, context: TextContext) -> Iterator[Diagnosis
     message = f"`{event.wrapper}` expects its module on {event.expected} (`device_ids[0]`), and it is on {event.found}"
     trace = text.operand_trace(event, None, f"called with the module on {event.found} here")
     yield Diagnosis(event.root, message, event, trace)
+
+
+@RULE.on(WrapperAttribute)
+def inside(event: WrapperAttribute, context: TextContext) -> Iterator[Diagnosis]:
+    """What only the wrapped module has is asked of the wrapper."""
+    receiver = text.quoted(event.text)
+    message = f"{receiver} is a `{event.wrapper}` and has no `{event.name}`; the module inside does"
+    yield Diagnosis(event.root, message, event, help=f"ask the wrapped module: `{event.text}.module.{event.name}`")

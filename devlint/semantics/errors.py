@@ -147,6 +147,9 @@ def _mixed(facts: _Facts) -> str:
             "RuntimeError: Expected query, key, and value to have the same device type, "
             f"but got query.device: {query} key.device: {key} and value.device: {value} instead."
         )
+    if name == "backward":
+        expected, got = devices.get("self", "cuda:0"), devices.get("gradient", "cpu")
+        return f"RuntimeError: invalid gradient at index 0 - expected device {expected} but got {got}"
     if name == "parameters_to_vector":
         return "TypeError: Found two parameters on different devices, this is currently not supported."
     family = row.family if row is not None else ""
@@ -490,7 +493,7 @@ _FAMILIES = tuple(
         r"|No CUDA GPUs are available|type torch\.cuda\.\w+ not available|allocated_bytes"
         r"|NVTX functions|doesn't have NCCL|Torch not compiled with XPU|support for mps devices|from the 'MPS' backend",
         r"tensors to be on the same device|should be the same$|at the same device|same device type"
-        r"|self and mask to be on the same device|two parameters on different devices"
+        r"|self and mask to be on the same device|two parameters on different devices|invalid gradient at index"
         r"|Expected tensor for .* to have the same device|different devices in metric calculation",
         r"can't convert \S+ device type tensor to numpy",
         r"indices should be either on",

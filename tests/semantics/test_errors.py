@@ -256,6 +256,11 @@ SIMULATED: list[tuple[str, str, dict[str, object]]] = [
     ),
     ("a.take(i)", "mixed", {"operation": "torch.Tensor.take", "operands": [("self", CUDA), ("index", CPU)]}),
     (
+        "a.clone().requires_grad_().mul(2).backward(b)",
+        "mixed",
+        {"operation": "torch.Tensor.backward", "operands": [("self", CUDA), ("gradient", CPU)]},
+    ),
+    (
         "nn.utils.parameters_to_vector([a, b])",
         "mixed",
         {"operation": "torch.nn.utils.parameters_to_vector", "operands": [("parameters", CUDA), ("parameters", CPU)]},

@@ -10,6 +10,7 @@ from devlint.analysis.devices import default_device, legacy_error, resolve, touc
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, VALUES, Call, method_models, models, on
 from devlint.analysis.events import InvalidDevice, LegacyType, Site
 from devlint.analysis.results import derived, nesting
+from devlint.analysis.tensor_methods import meet_gradient
 from devlint.analysis.tensors import combine
 from devlint.analysis.values import (
     BOOL,
@@ -246,6 +247,26 @@ def from_numpy(machine: Machine, call: Call) -> Value:
         rank if rank is not None else SOME_RANK,
         machine.origin("host", call.node, call.frame, "cpu", "torch.from_numpy"),
     )
+
+
+@models("torch.autograd.grad")
+def gradients(machine: Machine, call: Call) -> Value | None:
+    """`torch.autograd.grad(outputs, inputs, grad_outputs)`: what is given as gradient must be where the output is."""
+    outputs = call.argument(0, "outputs")
+    if outputs is not None:
+        given = call.given(2, "grad_outputs")
+        meet_gradient(machine, outputs, given, call, "torch.autograd.grad", ("outputs", "grad_outputs"))
+    return None
+
+
+@models("torch.autograd.backward")
+def backward(machine: Machine, call: Call) -> Value | None:
+    """`torch.autograd.backward(tensors, grad_tensors)`."""
+    outputs = call.argument(0, "tensors")
+    if outputs is not None:
+        given = call.given(1, "grad_tensors")
+        meet_gradient(machine, outputs, given, call, "torch.autograd.backward", ("tensors", "grad_tensors"))
+    return None
 
 
 @models("torch.autograd.Variable")
