@@ -44,10 +44,11 @@ class Frame:
 
     `names`: its variables. `outer`: the enclosing activation. `returns`: join of the values returned on branches that
     left; `return_keys`: the conditions under which they left. `loops`: how many loops are around the running
-    statement, `loop_sites` their nodes. `branches`: how many `if`s. `settled`: the choices that are
-    answered until this activation ends, since the other answer has left it. `leaving`: what was written on ways
-    that left the running loop or round by `break` and `continue`. `is_manager`: of a function that
-    `contextlib.contextmanager` decorates; `resumes_at` marks the writes that such a function makes after its `yield`.
+    statement, `loop_sites` their nodes. `branches`: how many `if`s; `guarded`: an `if` that would have left is passed.
+    `settled`: the choices that are answered until this activation ends, since the other answer has left it.
+    `leaving`: what was written on ways that left the running loop or round by `break` and `continue`. `is_manager`: of
+    a function that `contextlib.contextmanager` decorates; `resumes_at` marks the writes that such a function makes
+    after its `yield`.
     """
 
     __slots__ = (
@@ -65,6 +66,7 @@ class Frame:
         "globals",
         "nonlocals",
         "branches",
+        "guarded",
         "settled",
         "leaving",
         "is_manager",
@@ -86,6 +88,7 @@ class Frame:
         self.globals: frozenset[str] = frozenset()
         self.nonlocals: frozenset[str] = frozenset()
         self.branches = 0
+        self.guarded = False
         self.leaving: list[tuple[str, Any]] = []
         self.settled: frozenset[str] = frozenset()
         self.is_manager = False

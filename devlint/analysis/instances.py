@@ -110,6 +110,8 @@ def assign_instance_attribute(
         return
     if value.module is not None:
         register_attribute(machine, value, name, new, node, frame)
+    elif new.__class__ is Tensor:
+        value.places = {**value.places, name: machine.site(node, frame)}
     machine.store.epoch += 1
     machine.store.put(value.fields, name, new)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence as Items
 from typing import TYPE_CHECKING
 
 from devlint.analysis.devices import source_text
-from devlint.analysis.events import CauseKind, MixedDevices, Operand, Site
+from devlint.analysis.events import CauseKind, MarkKind, MixedDevices, Operand, Site
 from devlint.analysis.machine import Activation, Crash
 from devlint.analysis.modules import registered
 from devlint.analysis.origins import Origin, marks
@@ -168,12 +168,18 @@ def clash(
         machine.store.set(tensor, "device", POISON)
 
 
+_CACHED: frozenset[MarkKind] = frozenset(
+    {"factory", "placed", "moved", "input", "loader", "host", "left-behind", "unregistered"}
+)
+
+
 def _is_stale(machine: Machine, tensor: Tensor) -> bool:
     """Whether a value was cached by an earlier pass through a function that has run again since, and kept it."""
     origin = tensor.origin
-    if origin is None or origin.kind not in ("factory", "placed", "moved", "input", "loader", "host", "left-behind"):
+    if origin is None or origin.kind not in _CACHED:
         return False
-    cached = origin if origin.holder is not None else origin.previous if origin.kind == "left-behind" else None
+    in_module = origin.kind in ("left-behind", "unregistered")
+    cached = origin if origin.holder is not None else origin.previous if in_module else None
     if cached is None or cached.holder is None or cached.holder.function is None:
         return False
     return machine.latest.get(cached.holder.function, 0) > cached.holder.tick

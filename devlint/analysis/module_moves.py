@@ -81,7 +81,8 @@ def _mark_left_behind(machine: Machine, instance: Instance, device: str | None, 
         elif isinstance(value, Instance) and value.module is None and isinstance(value.cls, Class):
             for field, inner in list(value.fields.items()):
                 if isinstance(inner, Tensor) and inner.origin is not None:
-                    _leave_behind(machine, inner, device, inner.origin.site, frame, f"{name}.{field}")
+                    given = value.places.get(field, inner.origin.site)
+                    _leave_behind(machine, inner, device, given, frame, f"{name}.{field}")
         elif isinstance(value, (Sequence, Mapping)):
             for tensor in _unregistered(value):
                 if tensor.device not in (None, device, POISON):

@@ -118,9 +118,11 @@ def _changes(loop: ir.Node, receiver: ir.Expr) -> bool:
 
 
 def note_rebuilt(machine: Machine, old: Instance, new: Instance, node: ir.Node, frame: Frame) -> None:
-    """A name that held a moved module is bound to a fresh one: its parameters remember that."""
-    if old.module is None or new.module is None:
+    """A name that held a moved module is bound to one that a call gives: its parameters remember that."""
+    if old.module is None or new.module is None or not isinstance(node, ir.Assign):
         return
+    if not any(isinstance(part, ir.Call) for part in getattr(node.value, "items", [node.value])):
+        return  # another module that was there before
     before, after = device_of_module(old), device_of_module(new)
     if before in (None, "cpu", POISON) or after != "cpu":
         return
@@ -196,12 +198,18 @@ def note_parameter_moved(machine: Machine, source: Tensor, result: Value, call: 
 
 def note_stored(machine: Machine, value: Value, node: ir.Node, frame: Frame) -> None:
     """A tensor is put into an attribute or container under a condition: a cache, if a later pass finds it there."""
+    if isinstance(value, Sequence):
+        for part in value.items:
+            if isinstance(part, Tensor):
+                note_stored(machine, part, node, frame)
+        return
     if not isinstance(value, Tensor) or value.origin is None or value.is_parameter or frame.function is None:
         return
-    holder: Frame | None = frame if frame.branches else None
+    holder: Frame | None = frame if frame.branches or frame.guarded else None
     if holder is None and machine.activations and frame.function.name != "__init__":
         caller = machine.activations[-1].call.frame
-        holder = caller if caller.branches and caller.function is not None else None
+        conditional = caller.branches or caller.guarded
+        holder = caller if conditional and caller.function is not None else None
     if holder is not None:
         machine.store.set(value, "origin", value.origin.kept(machine.site(node, frame), holder))
 

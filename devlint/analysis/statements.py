@@ -94,6 +94,8 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
         if not decision.truth and node.body and isinstance(node.body[0], (ir.Import, ir.ImportFrom)):
             if outside_path(node.test, frame) in TYPE_CHECKING_NAMES:
                 defer_imports(machine, node.body, frame)
+        if not decision.truth and node.body and isinstance(node.body[-1], ir.Return):
+            frame.guarded = True
         return branch(machine, node.body if decision.truth else node.orelse, frame)
 
     def yes() -> Signal | None:

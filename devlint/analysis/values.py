@@ -282,20 +282,24 @@ class Class(Value):
         return f"Class({self.name})"
 
 
+_NOWHERE: Final[dict[str, Site]] = {}
+
+
 class Instance(Value):
     """An object with attributes. `cls` is a user class, or the External whose model it is.
 
     `state`: what a model keeps (a loader its dataset, an optimizer its parameters); changed through the store.
-    `module` is set for `nn.Module` instances.
+    `module` is set for `nn.Module` instances; `places`: where other instances were given their tensors.
     """
 
-    __slots__ = ("cls", "fields", "state", "module", "site")
+    __slots__ = ("cls", "fields", "state", "module", "places", "site")
 
     def __init__(self, cls: Class | External, site: Site | None = None) -> None:
         self.cls = cls
         self.fields: dict[str, Value] = {}
         self.state: dict[str, Any] = {}
         self.module: ModuleState | None = None
+        self.places: dict[str, Site] = _NOWHERE
         self.site = site
 
     def __repr__(self) -> str:
