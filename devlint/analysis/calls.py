@@ -240,7 +240,9 @@ def _key(value: Value) -> Any:
         return (content.__class__, content) if content.__class__ is not bytes else id(value)
     if kind is Unknown:
         return (Unknown, value.path)  # type: ignore[attr-defined]
-    if kind is Scalar or kind is Array:
+    if kind is Scalar:
+        return (Scalar, value.low, value.high, value.kind)  # type: ignore[attr-defined]
+    if kind is Array:
         return kind
     return id(value)
 

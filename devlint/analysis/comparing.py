@@ -184,13 +184,14 @@ def _is_placeholder(shape: Sequence) -> bool:
 
 
 def _compare_bounds(left: Value, symbol: str, right: Value) -> bool | None:
-    """A size is at least 0: `x.shape[1] > -1`."""
+    """What the bounds of a number tell: a size is at least 0 (`x.shape[1] > -1`)."""
     if isinstance(left, Const) and isinstance(right, Scalar):
         left, right, symbol = right, left, _MIRRORED.get(symbol, "")
-    if isinstance(left, Scalar) and left.low is not None and isinstance(right, Const):
-        if isinstance(right.value, (int, float)):
-            if symbol in (">", ">=", "!=") and right.value < left.low:
-                return True
-            if symbol in ("<", "<=", "==") and right.value < left.low:
-                return False
+    if not isinstance(left, Scalar) or not isinstance(right, Const) or not isinstance(right.value, (int, float)):
+        return None
+    number, low, high = right.value, left.low, left.high
+    if low is not None and (number < low or (number == low and symbol in (">=", "<"))):
+        return symbol in (">", ">=", "!=") if symbol in _COMPARE else None
+    if high is not None and (number > high or (number == high and symbol in ("<=", ">"))):
+        return symbol in ("<", "<=", "!=") if symbol in _COMPARE else None
     return None

@@ -276,7 +276,12 @@ def scalar_result(operator: str, left: Value, right: Value) -> Value:
         return STRING if operator in ("+", "%", "*") else SCALAR
     if _low(left) is not None and _low(right) is not None and operator in ("+", "*", "//"):
         lows = (_low(left) or 0, _low(right) or 0)
-        return Scalar(sum(lows) if operator == "+" else lows[0] * lows[1] if operator == "*" else 0, "number")
+        highs = (_high(left), _high(right))
+        high = highs[0] + highs[1] if operator == "+" and highs[0] is not None and highs[1] is not None else None
+        return Scalar(sum(lows) if operator == "+" else lows[0] * lows[1] if operator == "*" else 0, "number", high)
+    if operator == "-" and isinstance(left, Scalar) and isinstance(right, Const) and isinstance(right.value, int):
+        low, high = (None if bound is None else bound - right.value for bound in (left.low, left.high))
+        return Scalar(low, "number", high) if low is not None or high is not None else NUMBER
     if operator == "%" and (_low(right) or 0) > 0:
         return COUNT
     return NUMBER if _is_number(left) or _is_number(right) else SCALAR
@@ -292,6 +297,13 @@ def _is_number(value: Value) -> bool:
     if isinstance(value, Const):
         return isinstance(value.value, (int, float))
     return isinstance(value, Scalar) and value.kind == "number"
+
+
+def _high(value: Value) -> int | None:
+    """An upper bound of an integer."""
+    if isinstance(value, Const):
+        return value.value if isinstance(value.value, int) else None
+    return value.high if isinstance(value, Scalar) else None
 
 
 def _low(value: Value) -> int | None:

@@ -224,11 +224,13 @@ def _rounds(
     if not is_open and count == len(items):
         return None
     _leave_open(machine, start, node, frame)
-    last = items[count - 1] if is_open else items[-1]
-    later = _later(last)
-    if machine.weighed and (changing or later is not last):
-        return _later_round(machine, later, body, frame)
-    return None
+    later = _later(items[count - 1]) if is_open else _between(items)
+    if not machine.weighed or not (changing or later is not items[count - 1]):
+        return None
+    left = _later_round(machine, later, body, frame)
+    if left is not None or is_open or later is items[count - 1]:
+        return left
+    return _later_round(machine, items[-1], body, frame)  # what is done in the last round alone
 
 
 def _end_round(machine: Machine, frame: Frame) -> None:
@@ -244,6 +246,13 @@ def _later(item: Value) -> Value:
         parts = [_later(part) for part in item.items]
         return item if all(a is b for a, b in zip(parts, item.items, strict=True)) else Sequence("tuple", parts)
     return item
+
+
+def _between(items: list[Value]) -> Value:
+    """What stands for the items between the first and the last."""
+    numbers = [item.value if isinstance(item, Const) else None for item in items[1:-1] or items[1:]]
+    known = [number for number in numbers if number.__class__ is int]
+    return Scalar(min(known), "number", max(known)) if known and len(known) == len(numbers) else _later(items[-1])
 
 
 def _later_round(machine: Machine, item: Value, body: Callable[[Value], Signal | None], frame: Frame) -> Signal | None:

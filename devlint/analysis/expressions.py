@@ -16,6 +16,7 @@ from devlint.analysis.machine import Crash, Signal
 from devlint.analysis.results import derived
 from devlint.analysis.values import (
     BOOL,
+    NUMBER,
     SCALAR,
     SLICE,
     UNKNOWN,
@@ -161,6 +162,8 @@ def evaluate_unary(machine: Machine, node: ir.Unary, frame: Frame) -> Value:
             return SCALAR
     if isinstance(value, Tensor):
         return derived(value)
+    if isinstance(value, Scalar) and value.low is not None:
+        return NUMBER
     return value if isinstance(value, (Array, Scalar)) else UNKNOWN
 
 

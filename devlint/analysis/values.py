@@ -65,13 +65,14 @@ class Unknown(Value):
 class Scalar(Value):
     """A Python number, string, bool, dtype or shape entry of unknown value: surely no tensor and harmless.
 
-    `low` is a lower bound of a number (0 for sizes), or None. `kind` is `number`, `string`, `bool`, `dtype` or "".
+    `low` and `high` are bounds of a number (0 for sizes), or None. `kind` is `number`, `string`, `bool`, `dtype` or "".
     """
 
-    __slots__ = ("low", "kind")
+    __slots__ = ("low", "high", "kind")
 
-    def __init__(self, low: int | None = None, kind: str = "") -> None:
+    def __init__(self, low: int | None = None, kind: str = "", high: int | None = None) -> None:
         self.low = low
+        self.high = high
         self.kind = kind
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ from devlint.analysis.models import metrics
 from devlint.analysis.models.distributions import apply, construct
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.modules import construct_builtin
-from devlint.analysis.results import nesting
+from devlint.analysis.results import nesting, plain_result
 from devlint.analysis.rows import apply_row
 from devlint.analysis.tensor_methods import moved, tensor_method
 from devlint.analysis.values import (
@@ -62,7 +62,8 @@ def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = N
     if row.effect == "model":
         return UNKNOWN
     if not _may_apply(row, arguments):
-        return UNKNOWN
+        makes_array = row.result == "array" and row.rank != "unknown"
+        return plain_result(row, table.bind(row, arguments.positional, arguments.keywords)) if makes_array else UNKNOWN
     return apply_row(machine, row, arguments)
 
 

@@ -125,6 +125,8 @@ for _name in ("ceil", "floor", "factorial", "comb", "perm"):
     MODELS.setdefault(f"math.{_name}", _gives(NUMBER))
 for _name in ("pi", "e", "tau", "inf", "nan"):
     VALUES[f"math.{_name}"] = (lambda number: lambda machine: const(number))(getattr(math, _name))
+    if _name != "tau":
+        VALUES[f"numpy.{_name}"] = VALUES[f"math.{_name}"]
 
 
 # -- sys
