@@ -122,6 +122,61 @@ if torch.cuda.is_available():
     torch.cuda.synchronize()
 a = torch.from_numpy(host.numpy())  #= cpu
 """,
+    "a closure that the optimizer calls": """
+lin = nn.Linear(2, 1).to(device)
+optimizer = torch.optim.LBFGS(lin.parameters())
+out = {}
+def closure():
+    optimizer.zero_grad()
+    out["x"] = lin(torch.ones(3, 2, device=device)).sum()
+    out["x"].backward()
+    return out["x"]
+loss = optimizer.step(closure)  #= gpu
+a = out["x"]  #= gpu
+""",
+    "what a closure leaves on the accelerator": """
+lin = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(lin.parameters(), lr=0.1)
+out = {}
+def closure():
+    out["x"] = torch.ones(2, device=device)
+    return 1.0
+b = optimizer.step(closure=closure)
+np.sqrt(out["x"])  # DEV402: gpu1 gpu2
+""",
+    "a closure of an optimizer of one's own": """
+class Mine(torch.optim.SGD):
+    def step(self, closure=None):
+        return super().step(closure)
+
+out = []
+lin = nn.Linear(2, 1).to(device)
+def closure():
+    out.append(lin(torch.ones(3, 2, device=device)).sum())
+    return out[0]
+loss = Mine(lin.parameters(), lr=0.1).step(closure)  #= gpu
+""",
+    "a loss that is scaled": """
+net = nn.Linear(2, 1).to(device)
+optimizer = torch.optim.Adam(net.parameters())
+scaler = torch.amp.GradScaler(device.type, enabled=device.type == "cuda")
+scaled = scaler.scale(net(torch.zeros(1, 2, device=device)).sum())  #= gpu
+scaled.backward()
+scaler.unscale_(optimizer)
+scaler.step(optimizer)
+scaler.update()
+""",
+    "scaled state that was made before the move": """
+net = nn.Linear(2, 1)
+optimizer = torch.optim.Adam(net.parameters())
+scaler = torch.amp.GradScaler(enabled=False)
+scaler.scale(net(torch.zeros(1, 2)).sum()).backward()
+scaler.step(optimizer)
+net.to(device)
+optimizer.zero_grad()
+scaler.scale(net(torch.zeros(1, 2, device=device)).sum()).backward()
+scaler.step(optimizer)  # DEV505: gpu1 gpu2
+""",
 }
 
 
