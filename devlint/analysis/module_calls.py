@@ -14,6 +14,7 @@ from devlint.analysis.modules import (
     CONTAINERS,
     builtin_path,
     class_name,
+    members,
     registered,
 )
 from devlint.analysis.results import build, row_result
@@ -74,9 +75,7 @@ def call_builtin(machine: Machine, value: Instance, call: Call) -> Value:
         return UNKNOWN
     if path == "torch.nn.Sequential" and module.children is not None:
         result: Value = call.positional[0] if call.positional else UNKNOWN
-        arguments = call
-        parts = module.children or [v for n, v in value.fields.items() if module.kinds.get(n) == "module"]
-        for child in parts:
+        for _, child in members(value):
             arguments = Call([result], {}, call.node, call.frame)
             result = call_value(machine, child, arguments)
         return result

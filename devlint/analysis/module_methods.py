@@ -16,6 +16,7 @@ from devlint.analysis.modules import (
     builtin_path,
     initialise_builtin,
     module_attribute,
+    own_children,
     register_attribute,
     registered,
     submodules,
@@ -124,32 +125,16 @@ def _children(machine: Machine, value: Instance, name: str, call: Call) -> Value
     assert value.module is not None
     if name == "modules":
         return Sequence("generator", list(submodules(value).values()), value.module.unsure)
-    found: list[Value] = [child for child in value.module.children or () if isinstance(child, Instance)]
-    found += [
-        field
-        for field_name, field in value.fields.items()
-        if isinstance(field, Instance) and value.module.kinds.get(field_name) == "module"
-    ]
+    found: list[Value] = [child for _, child in own_children(value)]
     return Sequence("generator", found, value.module.unsure)
 
 
 @on(_BASE, "named_children", "named_modules")
 def _named_children(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     assert value.module is not None
-    named = _named(value, "") if name == "named_modules" else _own_children(value)
+    named = _named(value, "") if name == "named_modules" else own_children(value)
     pairs: list[Value] = [Sequence("tuple", [const(path), part]) for path, part in named]
     return Sequence("generator", pairs, value.module.unsure)
-
-
-def _own_children(value: Instance) -> Iterator[tuple[str, Instance]]:
-    """The submodules that a module registers itself, by the names that torch gives them."""
-    assert value.module is not None
-    for index, child in enumerate(value.module.children or ()):
-        if isinstance(child, Instance):
-            yield str(index), child
-    for name, field in list(value.fields.items()):
-        if isinstance(field, Instance) and value.module.kinds.get(name) == "module":
-            yield name, field
 
 
 def _named(value: Instance, prefix: str, seen: set[int] | None = None) -> Iterator[tuple[str, Instance]]:
@@ -159,7 +144,7 @@ def _named(value: Instance, prefix: str, seen: set[int] | None = None) -> Iterat
         return
     seen.add(id(value))
     yield prefix, value
-    for name, child in _own_children(value):
+    for name, child in own_children(value):
         yield from _named(child, f"{prefix}.{name}" if prefix else name, seen)
 
 
@@ -305,7 +290,7 @@ def _get_part(machine: Machine, value: Instance, name: str, call: Call) -> Value
     part: Value = value
     if isinstance(target, Const) and isinstance(target.value, str):
         for piece in target.value.split("."):
-            inside = dict(_own_children(part)) if isinstance(part, Instance) and part.module is not None else {}
+            inside = dict(own_children(part)) if isinstance(part, Instance) and part.module is not None else {}
             part = inside.get(piece) or attribute(machine, part, piece, call.node, call.frame)
         return part
     return UNKNOWN
