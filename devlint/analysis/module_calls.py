@@ -22,6 +22,7 @@ from devlint.analysis.rows import argument_node, demand_cpu
 from devlint.analysis.values import (
     POISON,
     UNKNOWN,
+    Bound,
     Function,
     Instance,
     Mapping,
@@ -53,6 +54,17 @@ def call_module(machine: Machine, value: Instance, call: Call) -> Value:
 
 
 def _run_forward(machine: Machine, value: Instance, call: Call) -> Value:
+    """The forward that was set on the module itself, else that of its class."""
+    own = value.fields.get("forward")
+    if own is None:
+        return class_forward(machine, value, call)
+    if isinstance(own, Bound) and isinstance(own.function, Function) and own.receiver is value:
+        return invoke(machine, own.function, call, value, is_forward=True)
+    return call_value(machine, own, call)
+
+
+def class_forward(machine: Machine, value: Instance, call: Call) -> Value:
+    """The forward of a module's class, without hooks."""
     if value.state.get("inner") is not None:
         return parallel.call_wrapped(machine, value, call)
     found = find(value.cls, "forward")

@@ -9,7 +9,7 @@ from devlint.analysis.access import attribute, call_value, iterate
 from devlint.analysis.classes import external_bases, find, modelled
 from devlint.analysis.dispatch import Call, on
 from devlint.analysis.meeting import tensors_in
-from devlint.analysis.module_calls import call_builtin, call_module
+from devlint.analysis.module_calls import call_builtin, class_forward
 from devlint.analysis.module_moves import move
 from devlint.analysis.modules import (
     MODULE_METHODS,
@@ -50,7 +50,7 @@ def module_method(machine: Machine, value: Instance, name: str, call: Call) -> V
     if name in ("to", "cuda", "cpu", "to_empty"):
         return move(machine, value, name, call)
     if name == "forward" and isinstance(value.cls, External):
-        return call_module(machine, value, call)
+        return class_forward(machine, value, call)
     known = base_method(machine, value, name, call)
     if known is not UNKNOWN or name in MODULE_METHODS:
         return known

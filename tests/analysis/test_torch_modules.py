@@ -463,6 +463,80 @@ b = net._modules["first"].weight  #= gpu
 c = [next(part.parameters()).is_cuda for part in net._modules.values()]
 d = c == [torch.cuda.is_available()] * 2
 """,
+    "a forward that is set on a module": """
+import functools
+import types
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+    def forward(self, x):
+        return self.linear(x)
+def moving(module):
+    old_forward = module.forward
+    @functools.wraps(old_forward)
+    def new_forward(*args, **kwargs):
+        module.to(device)
+        return old_forward(*args, **kwargs)
+    module.forward = new_forward
+    return module
+def late(self, x):
+    return self.linear(x.to(self.linear.weight.device))
+x = torch.zeros(1, 2, device=device)
+host = torch.zeros(1, 2)
+a = moving(nn.Linear(2, 2))(x)  #= gpu
+b = moving(moving(Net()))(x)  #= gpu
+net = Net().to(device)
+net.forward = types.MethodType(late, net)
+c = net(host)  #= gpu
+other = Net().to(device)
+other.forward = late.__get__(other)
+d = other(host)  #= gpu
+other.forward = functools.partial(late, net)
+e = other(host)  #= gpu
+passes = Net()
+passes.forward = lambda x: x
+f = passes(x)  #= gpu
+stays = moving(nn.Linear(2, 2))
+before = stays  #= gpu
+stays(x)
+g = nn.Sequential(moving(nn.Linear(2, 2)), nn.ReLU()).forward(x)  #= gpu
+""",
+    "a forward chosen in the constructor": """
+class Net(nn.Module):
+    def __init__(self, fast):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+        self.forward = self.forward_fast if fast else self.forward_slow
+    def forward_fast(self, x):
+        return self.linear(x.to(self.linear.weight.device))
+    def forward_slow(self, x):
+        return self.linear(x)
+a = Net(True).to(device)(torch.zeros(1, 2))  #= gpu
+b = Net(False).to(device)(torch.zeros(1, 2, device=device))  #= gpu
+""",
+    "a hook that is run before the forward only": """
+def before(module, inputs):
+    return (inputs[0].to(device),)
+net = nn.Linear(2, 2).to(device)
+net.register_forward_pre_hook(before)
+a = net(torch.zeros(1, 2))  #= gpu
+net.forward(torch.zeros(1, 2))  # DEV302: gpu1 gpu2
+""",
+    "a forward that brings the module back": """
+def offloaded(module):
+    old_forward = module.forward
+    def new_forward(x):
+        module.to(device)
+        result = old_forward(x.to(device))
+        module.to("cpu")
+        return result
+    module.forward = new_forward
+    return module
+head = offloaded(nn.Linear(2, 2))
+a = head(torch.zeros(1, 2))  #= gpu
+torch.zeros(1, 2, device=device) @ head.weight  # DEV301: gpu1 gpu2
+""",
 }
 
 
