@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import call_value
+from devlint.analysis.backward import wait_for_module
 from devlint.analysis.calls import invoke
 from devlint.analysis.classes import find, modelled
 from devlint.analysis.dispatch import Call
@@ -50,6 +51,8 @@ def call_module(machine: Machine, value: Instance, call: Call) -> Value:
         changed = _run_hook(machine, hook, [value, Sequence("tuple", list(call.positional)), result], call)
         if isinstance(changed, (Tensor, Sequence, Mapping)):
             result = changed
+    if "backward_hooks" in value.state or "backward_pre_hooks" in value.state:
+        wait_for_module(machine, value, call.positional, result)
     return result
 
 

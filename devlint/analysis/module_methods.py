@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from devlint.analysis.access import attribute, call_value, iterate
+from devlint.analysis.backward import handle
 from devlint.analysis.classes import external_bases, find, modelled
 from devlint.analysis.dispatch import Call, on
 from devlint.analysis.meeting import tensors_in
@@ -296,9 +297,25 @@ def _get_part(machine: Machine, value: Instance, name: str, call: Call) -> Value
     return UNKNOWN
 
 
-@on(_BASE, "register_forward_hook", "register_forward_pre_hook")
+_HOOKS: Final = {
+    "register_forward_hook": "forward_hooks",
+    "register_forward_pre_hook": "forward_pre_hooks",
+    "register_full_backward_hook": "backward_hooks",
+    "register_backward_hook": "backward_hooks",
+    "register_full_backward_pre_hook": "backward_pre_hooks",
+}
+
+
+@on(_BASE, *_HOOKS)
 def _register_hook(machine: Machine, value: Instance, name: str, call: Call) -> Value:
-    key = "forward_hooks" if name == "register_forward_hook" else "forward_pre_hooks"
-    if call.positional:
-        machine.store.put(value.state, key, (*(value.state.get(key) or ()), call.positional[0]))
-    return UNKNOWN
+    key = _HOOKS[name]
+    hook = call.argument(0, "hook")
+    if hook is None:
+        return UNKNOWN
+    machine.store.put(value.state, key, (*(value.state.get(key) or ()), hook))
+
+    def remove() -> None:
+        machine.store.epoch += 1
+        machine.store.put(value.state, key, tuple(kept for kept in value.state.get(key) or () if kept is not hook))
+
+    return handle(machine, call, remove)

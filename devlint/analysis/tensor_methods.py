@@ -299,7 +299,7 @@ def method_detach(machine: Machine, value: Tensor, call: Call, name: str) -> Val
     return made
 
 
-@on(METHODS, "backward", "register_hook", "retain_grad", "__setstate__")
+@on(METHODS, "retain_grad", "__setstate__")
 def method_nothing(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     """Methods that give nothing."""
     return NONE
