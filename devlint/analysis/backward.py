@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
-from devlint.analysis.dispatch import Call, method_models, models, on
+from devlint.analysis.dispatch import Call, Callback, method_models, models, on
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.results import derived
 from devlint.analysis.tensor_methods import METHODS
@@ -72,7 +72,7 @@ def run_hooks(machine: Machine, loss: Value | None, call: Call) -> None:
         tensor = hook.tensor
         if tensor.device == loss.device and not (hook.stays and tensor.requires_grad is False):
             arguments = [gradient(tensor)] if hook.arguments is None else hook.arguments
-            call_value(machine, hook.function, call.with_arguments(list(arguments)))
+            call_value(machine, hook.function, Callback(list(arguments), {}, call.node, call.frame))
 
 
 @on(METHODS, "backward")

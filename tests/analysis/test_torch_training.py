@@ -252,8 +252,8 @@ class Masked(torch.autograd.Function):
     def backward(ctx, gradient):
         return gradient * ctx.mask, None
 w = torch.ones(2, device=device, requires_grad=True)
-mask = torch.ones(2)
-Masked.apply(w, mask).sum().backward()  # DEV301: gpu1 gpu2
+mask = torch.ones(2)  # DEV303: gpu1 gpu2
+Masked.apply(w, mask).sum().backward()
 """,
     "a function that keeps what it needs": """
 seen = []
