@@ -18,6 +18,7 @@ from devlint.analysis.dispatch import METHODS, Call, method_models, models
 from devlint.analysis.host import note_wait
 from devlint.analysis.machine import Crash, text_of
 from devlint.analysis.mappings import build, from_keys
+from devlint.analysis.modules import members
 from devlint.analysis.plain import compute, length, sequence, without_repeats
 from devlint.analysis.values import (
     BOOL,
@@ -244,8 +245,8 @@ def size(machine: Machine, call: Call) -> Value | None:
         ):
             found = call_method(machine, value, "__len__", call.with_arguments([]))
             return found if isinstance(found, Const) else SIZE
-        if value.module is not None and value.module.children:
-            return const(len(value.module.children))
+        if value.module is not None and value.module.children and not value.module.unsure:
+            return const(len(members(value)))
     return SIZE
 
 

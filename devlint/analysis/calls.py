@@ -307,7 +307,9 @@ def assign_attribute_of_module(
 
 @on(ATTRIBUTE, Function)
 def function_attribute(machine: Machine, value: Function, name: str, node: ir.Node, frame: Frame) -> Value:
-    """`function.name`."""
+    """`function.name`; its `__get__` binds it, as `types.MethodType` does."""
+    if name == "__get__":
+        return Bound(External("types.MethodType"), value)
     known = value.attributes.get(name)
     return UNKNOWN if known is None else known
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.access import call_value, path_of
+from devlint.analysis.access import call_method, call_value, path_of
 from devlint.analysis.dispatch import (
     ASSIGN_ATTRIBUTE,
     ATTRIBUTE,
@@ -190,6 +190,8 @@ def construct(machine: Machine, cls: Class, call: Call) -> Value:
         _construct_dataclass(machine, cls, instance, call)
     else:
         initialise_external(machine, cls, instance, call)
+        if instance.module is not None:
+            call_method(machine, Super(cls, instance), "__init__", call)
     return instance
 
 

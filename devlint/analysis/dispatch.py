@@ -64,6 +64,12 @@ class Call:
         return Call(positional, {} if keywords is None else keywords, self.node, self.frame, self.open)
 
 
+class Callback(Call):
+    """A call that the program does not write: torch calls back, and what it passes nobody has chosen."""
+
+    __slots__ = ()
+
+
 class Iteration:
     """What iterating a value gives: known items in order, and whether there may be more."""
 

@@ -122,6 +122,11 @@ def instance_method(machine: Machine, value: Instance, name: str, call: Call) ->
     field = value.fields.get(name)
     if field is not None:
         return call_value(machine, field, call)
+    return _class_method(machine, value, name, call)
+
+
+def _class_method(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    """A method that the class of an instance gives it."""
     found = find(value.cls, name)
     if found is not None:
         attribute = bind(machine, found[0], value, call.node, call.frame)
@@ -270,5 +275,7 @@ def super_method(machine: Machine, value: Super, name: str, call: Call) -> Value
 
 @on(CALL, Method)
 def call_taken_method(machine: Machine, value: Method, call: Call) -> Value:
-    """A method that was taken from its receiver before it is called."""
+    """A method that was taken from its receiver before it is called; what the receiver was given since is another."""
+    if isinstance(value.receiver, Instance):
+        return _class_method(machine, value.receiver, value.name, call)
     return call_method(machine, value.receiver, value.name, call)

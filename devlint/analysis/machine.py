@@ -18,6 +18,7 @@ from devlint.analysis.values import Class, Const, DeviceValue, Value
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
+    from devlint.analysis.backward import Hook
     from devlint.analysis.choices import ChoiceKey
     from devlint.analysis.entries import Built
     from devlint.analysis.frames import Frame, Namespace
@@ -78,7 +79,7 @@ class State:
     `default_device` None is the CPU. `cuda_initialised`: where CUDA was first touched. `visible`: physical ids of the
     devices that CUDA_VISIBLE_DEVICES leaves, None when the program did not set it. `environment`: variables set.
     `misled`: a test that is always true sent this world to CUDA, which was told. `collective`: the backend of
-    init_process_group, None before.
+    init_process_group, None before. `hooks`: what waits for a backward pass.
     """
 
     __slots__ = (
@@ -92,6 +93,7 @@ class State:
         "collective",
         "default_type",
         "misled",
+        "hooks",
     )
 
     def __init__(self) -> None:
@@ -105,6 +107,7 @@ class State:
         self.collective: str | None = None
         self.default_type: str | None = None
         self.misled = False
+        self.hooks: tuple[Hook, ...] = ()
 
 
 class Machine:

@@ -15,6 +15,7 @@ from devlint.analysis.values import (
     SCALAR,
     SIZE,
     UNKNOWN,
+    Instance,
     Mapping,
     Sequence,
     Value,
@@ -51,12 +52,14 @@ def iterate_mapping(machine: Machine, value: Mapping, node: ir.Node, frame: Fram
 
 
 def rewrite(machine: Machine, value: Mapping, items: dict[Any, Value]) -> None:
-    """Replace the items; those of a `__dict__` are the fields of its object."""
+    """Replace the items; those of a `__dict__` (or of a module's `_modules`) are the fields of its object."""
     if value.of is not None:
         fields = value.of.fields
         for name, new in items.items():
-            if fields.get(name) is not new:
+            if value.items.get(name) is not new:
                 machine.store.put(fields, name, new)
+                if value.of.module is not None and isinstance(new, Instance):
+                    machine.store.put(value.of.module.kinds, name, "module")
         for name in value.items.keys() - items.keys():
             machine.store.remove(fields, name)
     machine.store.set(value, "items", items)

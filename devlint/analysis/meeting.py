@@ -6,6 +6,7 @@ from collections.abc import Sequence as Items
 from typing import TYPE_CHECKING
 
 from devlint.analysis.devices import source_text
+from devlint.analysis.dispatch import Callback
 from devlint.analysis.events import CauseKind, MarkKind, MixedDevices, Operand, Site
 from devlint.analysis.machine import Activation, Crash
 from devlint.analysis.modules import registered
@@ -346,7 +347,7 @@ def _outermost_passing(machine: Machine, tensor: Tensor, origin: Origin) -> Acti
 
 
 def _passes(activation: Activation, tensor: Tensor, origin: Origin) -> bool:
-    if origin.tick > activation.tick:
+    if origin.tick > activation.tick or activation.call.__class__ is Callback:
         return False
     first = origin.first()
     for value in activation.call.values():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import call_value
+from devlint.analysis.backward import wait_for_module
 from devlint.analysis.calls import invoke
 from devlint.analysis.classes import find, modelled
 from devlint.analysis.dispatch import Call
@@ -14,6 +15,7 @@ from devlint.analysis.modules import (
     CONTAINERS,
     builtin_path,
     class_name,
+    members,
     registered,
 )
 from devlint.analysis.results import build, row_result
@@ -21,6 +23,7 @@ from devlint.analysis.rows import argument_node, demand_cpu
 from devlint.analysis.values import (
     POISON,
     UNKNOWN,
+    Bound,
     Function,
     Instance,
     Mapping,
@@ -48,10 +51,23 @@ def call_module(machine: Machine, value: Instance, call: Call) -> Value:
         changed = _run_hook(machine, hook, [value, Sequence("tuple", list(call.positional)), result], call)
         if isinstance(changed, (Tensor, Sequence, Mapping)):
             result = changed
+    if "backward_hooks" in value.state or "backward_pre_hooks" in value.state:
+        wait_for_module(machine, value, call.positional, result)
     return result
 
 
 def _run_forward(machine: Machine, value: Instance, call: Call) -> Value:
+    """The forward that was set on the module itself, else that of its class."""
+    own = value.fields.get("forward")
+    if own is None:
+        return class_forward(machine, value, call)
+    if isinstance(own, Bound) and isinstance(own.function, Function) and own.receiver is value:
+        return invoke(machine, own.function, call, value, is_forward=True)
+    return call_value(machine, own, call)
+
+
+def class_forward(machine: Machine, value: Instance, call: Call) -> Value:
+    """The forward of a module's class, without hooks."""
     if value.state.get("inner") is not None:
         return parallel.call_wrapped(machine, value, call)
     found = find(value.cls, "forward")
@@ -74,9 +90,7 @@ def call_builtin(machine: Machine, value: Instance, call: Call) -> Value:
         return UNKNOWN
     if path == "torch.nn.Sequential" and module.children is not None:
         result: Value = call.positional[0] if call.positional else UNKNOWN
-        arguments = call
-        parts = module.children or [v for n, v in value.fields.items() if module.kinds.get(n) == "module"]
-        for child in parts:
+        for _, child in members(value):
             arguments = Call([result], {}, call.node, call.frame)
             result = call_value(machine, child, arguments)
         return result

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from devlint.analysis.access import attribute, call_value, iterate
+from devlint.analysis.backward import handle
 from devlint.analysis.classes import external_bases, find, modelled
 from devlint.analysis.dispatch import Call, on
 from devlint.analysis.meeting import tensors_in
-from devlint.analysis.module_calls import call_builtin, call_module
+from devlint.analysis.module_calls import call_builtin, class_forward
 from devlint.analysis.module_moves import move
 from devlint.analysis.modules import (
     MODULE_METHODS,
@@ -17,6 +18,7 @@ from devlint.analysis.modules import (
     initialise_builtin,
     miss_wrapped,
     module_attribute,
+    own_children,
     register_attribute,
     registered,
     submodules,
@@ -50,7 +52,7 @@ def module_method(machine: Machine, value: Instance, name: str, call: Call) -> V
     if name in ("to", "cuda", "cpu", "to_empty"):
         return move(machine, value, name, call)
     if name == "forward" and isinstance(value.cls, External):
-        return call_module(machine, value, call)
+        return class_forward(machine, value, call)
     known = base_method(machine, value, name, call)
     if known is not UNKNOWN or name in MODULE_METHODS:
         return known
@@ -126,32 +128,16 @@ def _children(machine: Machine, value: Instance, name: str, call: Call) -> Value
     assert value.module is not None
     if name == "modules":
         return Sequence("generator", list(submodules(value).values()), value.module.unsure)
-    found: list[Value] = [child for child in value.module.children or () if isinstance(child, Instance)]
-    found += [
-        field
-        for field_name, field in value.fields.items()
-        if isinstance(field, Instance) and value.module.kinds.get(field_name) == "module"
-    ]
+    found: list[Value] = [child for _, child in own_children(value)]
     return Sequence("generator", found, value.module.unsure)
 
 
 @on(_BASE, "named_children", "named_modules")
 def _named_children(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     assert value.module is not None
-    named = _named(value, "") if name == "named_modules" else _own_children(value)
+    named = _named(value, "") if name == "named_modules" else own_children(value)
     pairs: list[Value] = [Sequence("tuple", [const(path), part]) for path, part in named]
     return Sequence("generator", pairs, value.module.unsure)
-
-
-def _own_children(value: Instance) -> Iterator[tuple[str, Instance]]:
-    """The submodules that a module registers itself, by the names that torch gives them."""
-    assert value.module is not None
-    for index, child in enumerate(value.module.children or ()):
-        if isinstance(child, Instance):
-            yield str(index), child
-    for name, field in list(value.fields.items()):
-        if isinstance(field, Instance) and value.module.kinds.get(name) == "module":
-            yield name, field
 
 
 def _named(value: Instance, prefix: str, seen: set[int] | None = None) -> Iterator[tuple[str, Instance]]:
@@ -161,7 +147,7 @@ def _named(value: Instance, prefix: str, seen: set[int] | None = None) -> Iterat
         return
     seen.add(id(value))
     yield prefix, value
-    for name, child in _own_children(value):
+    for name, child in own_children(value):
         yield from _named(child, f"{prefix}.{name}" if prefix else name, seen)
 
 
@@ -307,15 +293,31 @@ def _get_part(machine: Machine, value: Instance, name: str, call: Call) -> Value
     part: Value = value
     if isinstance(target, Const) and isinstance(target.value, str):
         for piece in target.value.split("."):
-            inside = dict(_own_children(part)) if isinstance(part, Instance) and part.module is not None else {}
+            inside = dict(own_children(part)) if isinstance(part, Instance) and part.module is not None else {}
             part = inside.get(piece) or attribute(machine, part, piece, call.node, call.frame)
         return part
     return UNKNOWN
 
 
-@on(_BASE, "register_forward_hook", "register_forward_pre_hook")
+_HOOKS: Final = {
+    "register_forward_hook": "forward_hooks",
+    "register_forward_pre_hook": "forward_pre_hooks",
+    "register_full_backward_hook": "backward_hooks",
+    "register_backward_hook": "backward_hooks",
+    "register_full_backward_pre_hook": "backward_pre_hooks",
+}
+
+
+@on(_BASE, *_HOOKS)
 def _register_hook(machine: Machine, value: Instance, name: str, call: Call) -> Value:
-    key = "forward_hooks" if name == "register_forward_hook" else "forward_pre_hooks"
-    if call.positional:
-        machine.store.put(value.state, key, (*(value.state.get(key) or ()), call.positional[0]))
-    return UNKNOWN
+    key = _HOOKS[name]
+    hook = call.argument(0, "hook")
+    if hook is None:
+        return UNKNOWN
+    machine.store.put(value.state, key, (*(value.state.get(key) or ()), hook))
+
+    def remove() -> None:
+        machine.store.epoch += 1
+        machine.store.put(value.state, key, tuple(kept for kept in value.state.get(key) or () if kept is not hook))
+
+    return handle(machine, call, remove)

@@ -91,6 +91,29 @@ def submodules(instance: Instance, found: dict[int, Instance] | None = None) -> 
     return found
 
 
+def members(instance: Instance) -> list[tuple[str, Value]]:
+    """What a module registers itself as submodules (and a list its parameters), by the names that torch gives them."""
+    module = instance.module
+    assert module is not None
+    named: list[tuple[str, Value]] = [
+        (name, value)
+        for name, value in instance.fields.items()
+        if isinstance(value, Instance) and module.kinds.get(name) == "module"
+    ]
+    if not module.children:
+        return named
+    known = {id(value) for _, value in named}
+    return [
+        *((str(index), child) for index, child in enumerate(module.children) if id(child) not in known),
+        *named,
+    ]
+
+
+def own_children(instance: Instance) -> list[tuple[str, Instance]]:
+    """The submodules that a module registers itself, by the names that torch gives them."""
+    return [(name, part) for name, part in members(instance) if isinstance(part, Instance)]
+
+
 def device_of_module(instance: Instance) -> str | None:
     """The one device of all registered tensors; None where there is none, several, or one is not known."""
     devices = {tensor.device for tensor, _, _ in registered(instance)}
@@ -125,6 +148,8 @@ def initialise_builtin(machine: Machine, instance: Instance, path: str, row: Row
     module = instance.module
     assert module is not None
     module.row = row
+    if path == "torch.nn.Module":
+        return
     if path in CONTAINERS:
         _fill_container(machine, instance, path, call)
         return
@@ -271,7 +296,9 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
     if name == "training":
         known = value.state.get("training")
         return known if isinstance(known, Value) else Unknown("training", False)
-    if name in ("_parameters", "_buffers", "_modules"):
+    if name == "_modules":
+        return _modules_of(value)
+    if name in ("_parameters", "_buffers"):
         return Mapping({}, None, True)
     if name in MODULE_METHODS or table.lookup(f"torch.nn.Module.{name}") is not None:
         return Method(value, name)
@@ -332,6 +359,17 @@ def miss_wrapped(machine: Machine, value: Instance, name: str, node: ir.Node, fr
     )
 
 
+def _modules_of(value: Instance) -> Mapping:
+    """`module._modules`: what is written there by name is a field that is registered."""
+    module = value.module
+    assert module is not None
+    path = builtin_path(value)
+    is_open = module.unsure or module.children is None or path not in CONTAINERS or is_open_class(value.cls)
+    found = Mapping(dict(members(value)), None, is_open)
+    found.of = None if module.children else value
+    return found
+
+
 def module_item(machine: Machine, value: Instance, index: Value, node: ir.Node, frame: Frame) -> Value:
     """`sequential[0]`, `module_dict["name"]`."""
     module = value.module
@@ -339,20 +377,32 @@ def module_item(machine: Machine, value: Instance, index: Value, node: ir.Node, 
     if isinstance(index, Const):
         if isinstance(index.value, str):
             return value.fields.get(index.value, UNKNOWN)
-        if isinstance(index.value, int) and module.children is not None:
+        if isinstance(index.value, int) and module.children is not None and not _is_dictionary(value):
+            parts = [part for _, part in members(value)]
             try:
-                return module.children[index.value]
+                return parts[index.value]
             except IndexError:
                 return UNKNOWN
     if module.children and not isinstance(index, Const):
         if index is SLICE:
-            part = Instance(External(builtin_path(value) or "torch.nn.Sequential"), value.site)
-            part.module = ModuleState()
-            part.module.children = list(module.children)
-            part.module.row = module.row
-            return part
+            return _slice(value, module)
         return module.children[0] if len(module.children) == 1 else _any_child(machine, module.children)
     return UNKNOWN
+
+
+def _slice(value: Instance, module: ModuleState) -> Instance:
+    """Some of the members of a container, in another of its class."""
+    own = find(value.cls, "forward") is not None
+    part = Instance(value.cls if own else External(builtin_path(value) or "torch.nn.Sequential"), value.site)
+    part.module = ModuleState()
+    part.module.children = [child for _, child in members(value)]
+    part.module.row = module.row
+    part.module.unsure = own
+    return part
+
+
+def _is_dictionary(value: Instance) -> bool:
+    return builtin_path(value) in ("torch.nn.ModuleDict", "torch.nn.ParameterDict")
 
 
 def _any_child(machine: Machine, children: list[Value]) -> Value:
@@ -374,7 +424,6 @@ def iterate_module(machine: Machine, value: Instance) -> Iteration | None:
     assert module is not None
     if module.children is None:
         return None
-    if module.children:
-        return Iteration(list(module.children), False)
-    names = [const(name) for name, kind in module.kinds.items() if kind]
-    return Iteration(list(names), module.unsure)
+    if _is_dictionary(value):
+        return Iteration([const(name) for name, kind in module.kinds.items() if kind], module.unsure)
+    return Iteration([part for _, part in members(value)], module.unsure)

@@ -2,6 +2,7 @@
 
 from devlint.analysis import (
     arrays,
+    backward,
     builtins,
     calls,
     classes,
@@ -56,6 +57,7 @@ __all__ = [
     "argparse",
     "arrays",
     "averaging",
+    "backward",
     "builtins",
     "calls",
     "classes",

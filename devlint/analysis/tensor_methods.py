@@ -15,13 +15,12 @@ from devlint.analysis.events import (
     LegacyType,
 )
 from devlint.analysis.host import pin, read_pending, synchronize, to_host
-from devlint.analysis.meeting import Part, meet
 from devlint.analysis.moves import note_transfer
 from devlint.analysis.results import (
     derived,
     shape,
 )
-from devlint.analysis.rows import apply_row, argument_node
+from devlint.analysis.rows import apply_row
 from devlint.analysis.values import (
     COUNT,
     NONE,
@@ -300,34 +299,7 @@ def method_detach(machine: Machine, value: Tensor, call: Call, name: str) -> Val
     return made
 
 
-@on(METHODS, "backward")
-def method_backward(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
-    """`tensor.backward(gradient)`: a gradient with dimensions must be where the tensor is."""
-    meet_gradient(machine, value, call.given(0, "gradient"), call, "torch.Tensor.backward", ("self", "gradient"))
-    return NONE
-
-
-def meet_gradient(
-    machine: Machine, outputs: Value, gradients: Value | None, call: Call, path: str, names: tuple[str, str]
-) -> None:
-    """Check the gradients of outputs, one by one where they come in lists. `names`: of the two parameters."""
-    if gradients is None:
-        return
-    if isinstance(outputs, Sequence) and isinstance(gradients, Sequence):
-        for output, gradient in zip(outputs.items, gradients.items, strict=False):
-            meet_gradient(machine, output, gradient, call, path, names)
-        return
-    row = table.lookup(path)
-    assert row is not None
-    nodes = [argument_node(call, row, name) for name in names]
-    parts = [
-        Part(outputs, "strict", nodes[0], parameter="self"),
-        Part(gradients, "combine", nodes[1], parameter="gradient"),
-    ]
-    meet(machine, parts, "backward", call.node, call.frame, "torch.Tensor.backward")
-
-
-@on(METHODS, "register_hook", "retain_grad", "__setstate__")
+@on(METHODS, "retain_grad", "__setstate__")
 def method_nothing(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     """Methods that give nothing."""
     return NONE

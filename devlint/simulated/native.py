@@ -32,6 +32,7 @@ STUB_OF_SLOT = {
     **dict.fromkeys(("recordDataPtrOnStream",), "nothing"),
     **dict.fromkeys(("queryEvent", "queryStream"), "true"),
 }
+CALLED_IN_DESTRUCTORS = ("getDevice", "exchangeDevice", "setDevice", "uncheckedSetDevice")
 HIDDEN_WORDS = 2  # offset-to-top and type information stand before the first slot
 
 
@@ -56,6 +57,13 @@ def _fill(vtable: Any, slot: int, prototype: Any, answer: Callable[..., Any]) ->
     vtable[slot + HIDDEN_WORDS] = ctypes.cast(callback, ctypes.c_void_p).value
 
 
+def _keep_exceptions(vtable: Any, filled: list[int]) -> None:
+    """Let callbacks be called while a guard goes because of an exception, raised by a hook of a backward pass."""
+    wrapped = stubs.keeping_exceptions([vtable[slot + HIDDEN_WORDS] for slot in filled])
+    for slot, address in zip(filled, wrapped, strict=True):
+        vtable[slot + HIDDEN_WORDS] = address
+
+
 def install_guard() -> None:
     """Register a device guard for CUDA that knows the current device, modelled on the CPU's, which does nothing."""
     library = _library("c10")
@@ -71,6 +79,7 @@ def install_guard() -> None:
     _fill(vtable, slots["setDevice"], ctypes.CFUNCTYPE(None, this, device), lambda _, word: _set(word))
     _fill(vtable, slots["uncheckedSetDevice"], ctypes.CFUNCTYPE(None, this, device), lambda _, word: _set(word))
     _fill(vtable, slots["deviceCount"], ctypes.CFUNCTYPE(ctypes.c_int8, this), lambda _: devices.count())
+    _keep_exceptions(vtable, [slots[name] for name in CALLED_IN_DESTRUCTORS])
     code = stubs.addresses()
     for name, stub in STUB_OF_SLOT.items():
         if name in slots:

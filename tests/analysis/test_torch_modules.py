@@ -378,6 +378,165 @@ s = spectral(torch.zeros(1, 2, device=device))  #= gpu
 net = nn.LazyLinear(3).to(device)
 out = net(torch.zeros(1, 2, device=device))  #= gpu
 """,
+    "containers of one's own": """
+class Bare(nn.Sequential):
+    pass
+class Loop(nn.Sequential):
+    def forward(self, x):
+        for layer in self:
+            x = layer(x)
+        return x
+class Parts(nn.Sequential):
+    def forward(self, x):
+        for layer in self._modules.values():
+            x = layer(x)
+        return super().forward(x)
+class Passes(nn.Sequential):
+    def __init__(self, *layers):
+        super().__init__(*layers)
+        self.last = nn.Linear(2, 2)
+class Named(nn.Sequential):
+    def __init__(self):
+        super().__init__()
+        self.add_module("one", nn.Linear(2, 2))
+        self.add_module("two", nn.Linear(2, 2))
+class Stack(nn.ModuleList):
+    def forward(self, x):
+        for layer in self.children():
+            x = layer(x)
+        return self[0](x)
+class Heads(nn.ModuleDict):
+    def forward(self, x, name):
+        for head in self.values():
+            x = head(x)
+        for key in self:
+            x = self[key](x)
+        return self[name](x)
+x = torch.zeros(1, 2, device=device)
+def two():
+    return nn.Linear(2, 2), nn.Linear(2, 2)
+a = Bare(*two()).to(device)(x)  #= gpu
+b = Loop(*two()).to(device)(x)  #= gpu
+c = Parts(*two()).to(device)(x)  #= gpu
+d = Passes(*two()).to(device)(x)  #= gpu
+e = Named().to(device)(x)  #= gpu
+f = Stack(two()).to(device)(x)  #= gpu
+g = Heads({"a": nn.Linear(2, 2)}).to(device)(x, "a")  #= gpu
+passes = Passes(*two()).to(device)
+n = len(passes)  #= 3
+h = passes[2](x)  #= gpu
+i = passes[-1] is passes.last  #= True
+names = [name for name, _ in Passes(*two()).named_children()]  #= ['0','1','last']
+j = Loop(*two()).to(device)[:1](x)  #= gpu
+k = [name for name, _ in Named().named_children()]  #= ['one','two']
+""",
+    "a layer of one's own that only changes forward": """
+class Scaled(nn.Linear):
+    def forward(self, x):
+        return 2 * super().forward(x)
+a = Scaled(2, 2).to(device)(torch.zeros(1, 2, device=device))  #= gpu
+w = Scaled(2, 2).weight  #= cpu
+""",
+    "a part of a container left behind": """
+class Shift(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.by = torch.ones(2)  # DEV501: gpu1 gpu2
+    def forward(self, x):
+        return x + self.by
+class Chain(nn.Sequential):
+    def forward(self, x):
+        for layer in self:
+            x = layer(x)
+        return x
+Chain(nn.Linear(2, 2), Shift()).to(device)(torch.zeros(1, 2, device=device))
+""",
+    "parts by their dict": """
+class Grows(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(2, 2)
+        self._modules["second"] = nn.Linear(2, 2)
+net = Grows().to(device)
+a = net.second.weight  #= gpu
+b = net._modules["first"].weight  #= gpu
+c = [next(part.parameters()).is_cuda for part in net._modules.values()]
+d = c == [torch.cuda.is_available()] * 2
+""",
+    "a forward that is set on a module": """
+import functools
+import types
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+    def forward(self, x):
+        return self.linear(x)
+def moving(module):
+    old_forward = module.forward
+    @functools.wraps(old_forward)
+    def new_forward(*args, **kwargs):
+        module.to(device)
+        return old_forward(*args, **kwargs)
+    module.forward = new_forward
+    return module
+def late(self, x):
+    return self.linear(x.to(self.linear.weight.device))
+x = torch.zeros(1, 2, device=device)
+host = torch.zeros(1, 2)
+a = moving(nn.Linear(2, 2))(x)  #= gpu
+b = moving(moving(Net()))(x)  #= gpu
+net = Net().to(device)
+net.forward = types.MethodType(late, net)
+c = net(host)  #= gpu
+other = Net().to(device)
+other.forward = late.__get__(other)
+d = other(host)  #= gpu
+other.forward = functools.partial(late, net)
+e = other(host)  #= gpu
+passes = Net()
+passes.forward = lambda x: x
+f = passes(x)  #= gpu
+stays = moving(nn.Linear(2, 2))
+before = stays  #= gpu
+stays(x)
+g = nn.Sequential(moving(nn.Linear(2, 2)), nn.ReLU()).forward(x)  #= gpu
+""",
+    "a forward chosen in the constructor": """
+class Net(nn.Module):
+    def __init__(self, fast):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+        self.forward = self.forward_fast if fast else self.forward_slow
+    def forward_fast(self, x):
+        return self.linear(x.to(self.linear.weight.device))
+    def forward_slow(self, x):
+        return self.linear(x)
+a = Net(True).to(device)(torch.zeros(1, 2))  #= gpu
+b = Net(False).to(device)(torch.zeros(1, 2, device=device))  #= gpu
+""",
+    "a hook that is run before the forward only": """
+def before(module, inputs):
+    return (inputs[0].to(device),)
+net = nn.Linear(2, 2).to(device)
+net.register_forward_pre_hook(before)
+a = net(torch.zeros(1, 2))  #= gpu
+net.forward(torch.zeros(1, 2))  # DEV302: gpu1 gpu2
+""",
+    "a forward that brings the module back": """
+def offloaded(module):
+    old_forward = module.forward
+    def new_forward(x):
+        module.to(device)
+        result = old_forward(x.to(device))
+        module.to("cpu")
+        return result
+    module.forward = new_forward
+    return module
+head = offloaded(nn.Linear(2, 2))
+a = head(torch.zeros(1, 2))  #= gpu
+torch.zeros(1, 2, device=device) @ head.weight  # DEV301: gpu1 gpu2
+""",
 }
 
 

@@ -60,3 +60,23 @@ def test_wrong_usage(tmp_path: Path) -> None:
     assert run("--world", "gpu1", folder=tmp_path).returncode == 2
     assert run("--world", "gpu1", "missing.py", folder=tmp_path).returncode == 2
     assert run("--world", "gpu3", "missing.py", folder=tmp_path).returncode == 2
+
+
+FAILING_HOOK = """
+import torch
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+weight = torch.zeros(2, device=device, requires_grad=True)
+
+def hook(gradient):
+    raise ValueError("said by the hook")
+
+weight.register_hook(hook)
+(weight * 2).sum().backward()
+"""
+
+
+def test_an_error_of_a_hook_comes_through(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(FAILING_HOOK)
+    for world in ("cpu", "gpu1"):
+        done = run("--world", world, "program.py", folder=tmp_path)
+        assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "ValueError: said by the hook")

@@ -14,6 +14,7 @@ from devlint.analysis.plain import index_number, join_all
 from devlint.analysis.values import (
     MAX_ITEMS,
     UNKNOWN,
+    Bound,
     Const,
     External,
     Function,
@@ -94,6 +95,13 @@ def wraps(machine: Machine, call: Call) -> Value | None:
 def update_wrapper(machine: Machine, call: Call) -> Value | None:
     """`update_wrapper(wrapper, wrapped)`."""
     return call.positional[0] if call.positional else UNKNOWN
+
+
+@models("types.MethodType")
+def method_type(machine: Machine, call: Call) -> Value | None:
+    """`MethodType(f, receiver)`, `f.__get__(receiver, cls)`: a bound method."""
+    function, receiver = call.argument(0, "function"), call.argument(1, "instance")
+    return Bound(function, receiver) if isinstance(function, Function) and isinstance(receiver, Instance) else UNKNOWN
 
 
 @models("functools.reduce")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.access import iterate
+from devlint.analysis.access import call_method, call_value, iterate
+from devlint.analysis.classes import external_bases
 from devlint.analysis.devices import source_text
-from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
+from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, METHODS, Call, method_models, models, on
 from devlint.analysis.events import MixedDevices, MovedParameter, Operand, Site
 from devlint.analysis.machine import Crash
 from devlint.analysis.origins import Origin, marks
+from devlint.analysis.results import derived
 from devlint.analysis.values import (
     NONE,
     POISON,
@@ -60,7 +62,7 @@ def initialise(machine: Machine, made: Instance, call: Call) -> Value:
                 is_parameter=True,
                 device=tensor.device or "",
             )
-    name = _class_name(call)
+    name = _class_name(made, call)
     momentum = call.argument(2, "momentum")
     made.state["params"] = parameters
     if isinstance(made.cls, Class):
@@ -80,7 +82,9 @@ def _open_books(made: Instance, parameters: list[Tensor], call: Call) -> None:
     made.fields["param_groups"] = Sequence("list", [Mapping(group, None, True)])
 
 
-def _class_name(call: Call) -> str:
+def _class_name(made: Instance, call: Call) -> str:
+    if isinstance(made.cls, Class):
+        return next((path.rpartition(".")[2] for path in external_bases(made.cls)), "")
     function = call.node.function if isinstance(call.node, ir.Call) else None
     return function.name if isinstance(function, ir.Attribute) else getattr(function, "id", "")
 
@@ -113,9 +117,16 @@ def _parameters(machine: Machine, value: Value | None, call: Call) -> list[Tenso
 
 @method_models(OPTIMIZER, "step")
 def step(machine: Machine, value: Instance, call: Call) -> Value:
-    """`optimizer.step()`: makes state at the first step; afterwards state and parameters must be together."""
-    if not value.state.get("keeps"):
-        return NONE
+    """`optimizer.step(closure)`: calls the closure; makes state at the first step, which must stay with parameters."""
+    closure = call.given(0, "closure")
+    loss = NONE if closure is None else call_value(machine, closure, call.with_arguments([]))
+    if value.state.get("keeps"):
+        _keep_state(machine, value, call)
+    return loss
+
+
+def _keep_state(machine: Machine, value: Instance, call: Call) -> None:
+    """State is made where a parameter is at its first step; later steps need both together."""
     devices: dict[int, tuple[str, Site]] = dict(value.state.get("devices", {}))
     site = machine.site(call.node, call.frame)
     for tensor in value.state.get("params", ()):
@@ -128,7 +139,6 @@ def step(machine: Machine, value: Instance, call: Call) -> Value:
             _clash(machine, tensor, before[0], before[1], site)
             break
     machine.store.put(value.state, "devices", devices)
-    return NONE
 
 
 def _clash(machine: Machine, tensor: Tensor, state_device: str, made: Site, site: Site) -> None:
@@ -184,3 +194,42 @@ def optimizer_attribute(machine: Machine, value: Instance, name: str, site: Site
         machine.store.put(value.state, "devices", {})
         return UNKNOWN
     return None
+
+
+for _name in _NAMES:  # what the classes of the user's own inherit from them
+    METHODS[f"torch.optim.{_name}"] = METHODS[OPTIMIZER]
+
+
+# -- scaling
+
+SCALER = "torch.amp.GradScaler"
+
+
+@models(SCALER, "torch.GradScaler", "torch.amp.grad_scaler.GradScaler")
+@models("torch.cuda.amp.GradScaler", "torch.cpu.amp.GradScaler")
+def grad_scaler(machine: Machine, call: Call) -> Value:
+    """`torch.amp.GradScaler()`."""
+    return Instance(External(SCALER), machine.site(call.node, call.frame))
+
+
+@method_models(SCALER, "scale")
+def scale(machine: Machine, value: Instance, call: Call) -> Value:
+    """`scaler.scale(loss)`: a scaled copy where the loss is."""
+    outputs = call.argument(0, "outputs")
+    return derived(outputs) if isinstance(outputs, Tensor) else UNKNOWN
+
+
+@method_models(SCALER, "step")
+def scaler_step(machine: Machine, value: Instance, call: Call) -> Value:
+    """`scaler.step(optimizer, *args)`: the optimizer's own step, with what else was given (no closure, if enabled)."""
+    stepped = call.argument(0, "optimizer")
+    if stepped is None:
+        return UNKNOWN
+    rest = {name: given for name, given in call.keywords.items() if name != "optimizer"}
+    return call_method(machine, stepped, "step", call.with_arguments(call.positional[1:], rest))
+
+
+@method_models(SCALER, "unscale_", "update", "load_state_dict")
+def scaler_nothing(machine: Machine, value: Instance, call: Call) -> Value:
+    """Methods of a scaler that give nothing."""
+    return NONE

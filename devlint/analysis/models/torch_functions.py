@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value
+from devlint.analysis.backward import wait_for_function
 from devlint.analysis.classes import find
 from devlint.analysis.devices import default_device, legacy_error, resolve, touch, unavailable, use
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, VALUES, Call, method_models, models, on
 from devlint.analysis.events import InvalidDevice, LegacyType, Site
 from devlint.analysis.results import derived, nesting
-from devlint.analysis.tensor_methods import meet_gradient
 from devlint.analysis.tensors import combine
 from devlint.analysis.values import (
     BOOL,
@@ -249,26 +249,6 @@ def from_numpy(machine: Machine, call: Call) -> Value:
     )
 
 
-@models("torch.autograd.grad")
-def gradients(machine: Machine, call: Call) -> Value | None:
-    """`torch.autograd.grad(outputs, inputs, grad_outputs)`: what is given as gradient must be where the output is."""
-    outputs = call.argument(0, "outputs")
-    if outputs is not None:
-        given = call.given(2, "grad_outputs")
-        meet_gradient(machine, outputs, given, call, "torch.autograd.grad", ("outputs", "grad_outputs"))
-    return None
-
-
-@models("torch.autograd.backward")
-def backward(machine: Machine, call: Call) -> Value | None:
-    """`torch.autograd.backward(tensors, grad_tensors)`."""
-    outputs = call.argument(0, "tensors")
-    if outputs is not None:
-        given = call.given(1, "grad_tensors")
-        meet_gradient(machine, outputs, given, call, "torch.autograd.backward", ("tensors", "grad_tensors"))
-    return None
-
-
 @models("torch.autograd.Variable")
 def variable(machine: Machine, call: Call) -> Value:
     """`Variable(x)` is `x`."""
@@ -436,11 +416,37 @@ def apply_function(machine: Machine, call: Call) -> Value:
     found = find(cls, "forward")
     if found is None or not isinstance(found[0], Function):
         return UNKNOWN
-    context = Instance(External("torch.autograd.function.FunctionCtx"))
+    context = Instance(External(CONTEXT), machine.site(call.node, call.frame))
     arguments = list(call.positional[1:])
-    if len(found[0].node.parameters.positional) == len(arguments) + 1 or not find(cls, "setup_context"):
-        arguments = [context, *arguments]
-    return call_value(machine, found[0], call.with_arguments(arguments, call.keywords))
+    setup = find(cls, "setup_context")
+    is_split = setup is not None and len(found[0].node.parameters.positional) != len(arguments) + 1
+    forward = arguments if is_split else [context, *arguments]
+    result = call_value(machine, found[0], call.with_arguments(forward, call.keywords))
+    if is_split and setup is not None:
+        inputs = Sequence("tuple", arguments, call.open)
+        call_value(machine, setup[0], Call([context, inputs, result], {}, call.node, call.frame))
+    if isinstance(result, Tensor) and any(result is argument for argument in arguments):
+        result = derived(result)  # what is given back as it came is another tensor
+    backward = find(cls, "backward")
+    if backward is not None and isinstance(backward[0], Function):
+        wait_for_function(machine, backward[0], context, result)
+    return result
+
+
+CONTEXT = "torch.autograd.function.FunctionCtx"
+
+
+@method_models(CONTEXT, "save_for_backward")
+def save_for_backward(machine: Machine, value: Instance, call: Call) -> Value:
+    """`ctx.save_for_backward(*tensors)`."""
+    machine.store.put(value.fields, "saved_tensors", Sequence("tuple", list(call.positional), call.open))
+    return NONE
+
+
+@method_models(CONTEXT, "mark_dirty", "mark_non_differentiable", "set_materialize_grads", "save_for_forward")
+def mark(machine: Machine, value: Instance, call: Call) -> Value:
+    """Methods of a context that concern no devices."""
+    return NONE
 
 
 models("torch.autograd.Function.apply")(apply_function)
