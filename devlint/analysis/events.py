@@ -218,11 +218,15 @@ class AcceleratorMissing(Event):
 
 @dataclass(frozen=True, slots=True)
 class InvalidDevice(Event):
-    """A string or object that torch takes for no device: `"gpu"`, a `torch.cuda.device` context manager."""
+    """A string or object that torch takes for no device: `"gpu"`, a `torch.cuda.device` context manager.
+
+    `kind`: a `string` that names none, a `context` manager, a `negative` number, the `cpu` where a GPU is demanded,
+    no `number` where one is (`torch.device("cuda")`, None), a `handle` where the name of a type is demanded.
+    """
 
     text: str = ""
     literal: Site | None = None
-    is_context: bool = False
+    kind: Literal["string", "context", "negative", "cpu", "number", "handle"] = "string"
     operation: str = ""
 
 

@@ -77,7 +77,8 @@ def wrap(machine: Machine, call: Call) -> Value:
     made.state["first"] = first
     target = call.given(2, "output_device")
     if target is not None and count and not distributed:
-        output = resolve(machine, target, call.node, call.frame, DATA_PARALLEL)
+        on_host = constant(target) == -1  # the one place where torch takes -1 for the CPU
+        output = "cpu" if on_host else resolve(machine, target, call.node, call.frame, DATA_PARALLEL)
         made.state["output"] = output if output != POISON else None
     made.state["several"] = count > 1 and (
         ids is None or not isinstance(ids, Sequence) or ids.open or len(ids.items) > 1

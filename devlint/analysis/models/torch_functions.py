@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value
 from devlint.analysis.classes import find
-from devlint.analysis.devices import default_device, legacy_error, resolve, touch, unavailable, use
+from devlint.analysis.devices import default_device, demand_gpu, legacy_error, resolve, touch, unavailable, use
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, VALUES, Call, method_models, models, on
 from devlint.analysis.events import InvalidDevice, LegacyType, Site
 from devlint.analysis.results import derived, nesting
@@ -118,6 +118,8 @@ def set_device(machine: Machine, call: Call) -> Value:
         return NONE
     if isinstance(target, Const) and isinstance(target.value, int) and target.value < 0:
         return NONE  # nothing happens, also without CUDA
+    if demand_gpu(machine, target, call.node, call.frame, "torch.cuda.set_device", True):
+        return NONE
     device = resolve(machine, target, call.node, call.frame, "torch.cuda.set_device", kind="query")
     if device is not None and device.startswith("cuda:"):
         machine.store.set(machine.state, "current_device", int(device[5:]))
