@@ -272,7 +272,7 @@ def use(
     if index == SOME_INDEX:
         machine.consulted.add("rank")
         if count:
-            touch(machine, site)
+            initialise(machine, site, operation, kind)
             return None
         return unavailable(machine, device_type, index, site, operation, literal, kind)
     if count == 0:
@@ -284,10 +284,12 @@ def use(
             site,
             error=errors.message("fork"),
             operation=operation,
-            loader=machine.worker,
+            forked=machine.worker.site,
+            by_loader=machine.worker.by_loader,
+            initialised=machine.worker.initialised,
         )
         return _gone(machine)
-    touch(machine, site)
+    initialise(machine, site, operation, kind)
     if index is None:
         index = machine.state.current_device
         if index is None:
@@ -295,6 +297,24 @@ def use(
     if index >= count:
         return unavailable(machine, device_type, index, site, operation, literal, kind)
     return f"cuda:{index}"
+
+
+_NO_USE = ("torch.set_default_device", "torch.Generator")
+"""What takes a device of CUDA without initialising CUDA."""
+
+
+def initialise(machine: Machine, site: Site, operation: str, kind: UseKind) -> None:
+    """CUDA is touched here; a use of a device, not a question about it, surely initialises it."""
+    touch(machine, site)
+    if kind != "query" and operation not in _NO_USE:
+        mark_used(machine, site)
+
+
+def mark_used(machine: Machine, site: Site) -> None:
+    """CUDA is surely initialised from here on."""
+    if machine.state.cuda_unused and machine.has_cuda:
+        machine.store.set(machine.state, "cuda_unused", False)
+        machine.store.set(machine.state, "cuda_used", site)
 
 
 def touch(machine: Machine, site: Site) -> None:

@@ -320,10 +320,15 @@ class VisibleDevices(Event):
 
 @dataclass(frozen=True, slots=True)
 class CudaInWorker(Event):
-    """CUDA used in a Dataset or collate function that a forked DataLoader worker runs."""
+    """CUDA used in a process that is forked: by a DataLoader, or by the program itself after it initialised CUDA.
+
+    `forked`: the DataLoader, or where the process is started or gets its work. `initialised`: where CUDA had been.
+    """
 
     operation: str = ""
-    loader: Site | None = None
+    forked: Site | None = None
+    by_loader: bool = True
+    initialised: Site | None = None
     workers: int | None = None
 
 
