@@ -267,8 +267,12 @@ class CpuOnlyArgument(Event):
 
 @dataclass(frozen=True, slots=True)
 class ParallelDevice(Event):
-    """A DataParallel or DistributedDataParallel module is not on `device_ids[0]`."""
+    """A DataParallel or DistributedDataParallel module is not on `device_ids[0]`.
 
+    `replica`: a copy that DataParallel made for a GPU is asked for its parameters, and has none.
+    """
+
+    kind: Literal["elsewhere", "replica"] = "elsewhere"
     wrapper: str = "DataParallel"
     expected: str = "cuda:0"
     found: str = "cpu"

@@ -11,15 +11,18 @@ from devlint.rules.base import Diagnosis, Example, Rule, TextContext
 RULE = Rule(
     code="DEV308",
     name="parallel-device",
-    summary="A DataParallel or DistributedDataParallel module is not on `device_ids[0]`.",
+    summary="A DataParallel or DDP module is not on `device_ids[0]`, or a replica is asked for its parameters.",
     what=(
         "`nn.DataParallel(model, device_ids=[...])` called while the model's parameters are on the CPU or on another "
         "GPU than the first of `device_ids`; a `DistributedDataParallel` built over a module elsewhere than its "
-        "device."
+        "device.\n\n"
+        "Also `next(self.parameters())` in what DataParallel runs on several GPUs: the copies that it makes for a call "
+        "have no parameters. A default (`next(..., None)`) or `except StopIteration` around it is right."
     ),
     why=(
         "DataParallel copies the module from `device_ids[0]` to the others at each call and expects it there. With one "
-        "GPU it moves the module itself, without one it passes the call on, so the mistake shows from two GPUs on."
+        "GPU it moves the module itself, without one it passes the call on, so the mistake shows from two GPUs on. In "
+        "its copies what were parameters are plain tensors, since a copy of a parameter is no leaf."
     ),
     example=Example(
         bad="""\
@@ -39,6 +42,48 @@ x = torch.rand(8, 4, device=device)
 print(model(x).shape)
 """,
     ),
+    more_examples=(
+        Example(
+            bad="""\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+
+    def forward(self, x):
+        device = next(self.parameters()).device  # DEV308: gpu2
+        return self.layer(x) + torch.ones(2, device=device)
+
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = nn.DataParallel(Net().to(device))
+print(net(torch.rand(8, 4, device=device)).shape)
+""",
+            good="""\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.layer(x) + torch.ones(2, device=x.device)
+
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = nn.DataParallel(Net().to(device))
+print(net(torch.rand(8, 4, device=device)).shape)
+""",
+            errors={"gpu2": "StopIteration: Caught StopIteration in replica 0 on device 0."},
+        ),
+    ),
     worlds=("gpu1", "gpu2"),
     error=(
         "RuntimeError: module must have its parameters and buffers on device cuda:0 (device_ids[0]) but found one of "
@@ -54,7 +99,12 @@ print(model(x).shape)
 
 @RULE.on(ParallelDevice)
 def elsewhere(event: ParallelDevice, context: TextContext) -> Iterator[Diagnosis]:
-    """The wrapped module is not where the wrapper expects it."""
+    """The wrapped module is not where the wrapper expects it, or a replica is asked for what it does not have."""
+    if event.kind == "replica":
+        message = f"`{context.text(event.root)}`: a replica of `DataParallel` has no parameters"
+        trace = text.operand_trace(event, None, "a replica on one of several GPUs gets here")
+        yield Diagnosis(event.root, message, event, trace, "take the device of the input")
+        return
     message = f"`{event.wrapper}` expects its module on {event.expected} (`device_ids[0]`), and it is on {event.found}"
     trace = text.operand_trace(event, None, f"called with the module on {event.found} here")
     yield Diagnosis(event.root, message, event, trace)

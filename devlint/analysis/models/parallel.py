@@ -194,6 +194,7 @@ def _replica(machine: Machine, original: Instance, device: str, call: Call) -> I
     module = made.module = ModuleState()
     module.kinds, module.places = dict(original.module.kinds), dict(original.module.places)
     module.row, module.unsure = original.module.row, original.module.unsure
+    module.is_replica = True
     for name, field in original.fields.items():
         made.fields[name] = _replicated(
             machine, field, module.kinds.get(name), module.places.get(name), device, call, name
