@@ -57,7 +57,7 @@ def two_devices(event: MixedDevices, context: TextContext) -> Iterator[Diagnosis
     """A CUDA index met a tensor that is not on its device."""
     if event.cause != "index":
         return
-    table, index = event.operands
+    table, index = sorted(event.operands, key=lambda operand: operand.device != "cpu")  # the CPU's is never the index
     near = event.root
     message = f"{text.described(table, near)} and is indexed by {text.quoted(index.text)}, which is on {index.device}"
     yield Diagnosis(near, message, event, text.clash_trace(event), data=(table, index))
