@@ -16,7 +16,7 @@ from devlint.analysis.classes import external_bases, find
 from devlint.analysis.constants import as_text
 from devlint.analysis.dispatch import METHODS, Call, method_models, models
 from devlint.analysis.host import note_wait
-from devlint.analysis.machine import Crash, text_of
+from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import build, from_keys
 from devlint.analysis.modules import members
 from devlint.analysis.plain import compute, length, sequence, without_repeats
@@ -309,13 +309,6 @@ def read_lines(machine: Machine, file: Instance, call: Call) -> Value | None:
 def write_text(machine: Machine, file: Instance, call: Call) -> Value | None:
     """Writing says nothing."""
     return NONE
-
-
-@models("builtins.__import__", "importlib.import_module")
-def import_by_name(machine: Machine, call: Call) -> Value | None:
-    """`__import__("name")`."""
-    name = text_of(call.argument(0, "name"))
-    return UNKNOWN if name is None else External(name)
 
 
 @models("builtins.eval", "builtins.compile")

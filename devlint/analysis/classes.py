@@ -108,9 +108,9 @@ def is_subclass(cls: Value, other: Value) -> bool | None:
             return None if is_open_class(cls) and not is_module_class(cls) else False
         return None if any(isinstance(base, Unknown) for base in mro(cls)) else False
     if isinstance(cls, External) and isinstance(other, External):
-        return (
-            True if libraries.derives(cls.path, other.path) else None if libraries.is_class(cls.path) is None else False
-        )
+        if libraries.derives(cls.path, other.path):
+            return True
+        return False if libraries.is_class(cls.path) or libraries.is_no_value(cls.path, other.path) else None
     return False if isinstance(other, Class) and isinstance(cls, External) else None
 
 

@@ -116,7 +116,7 @@ def resolve(
                     site,
                     value.site or site,
                     error=errors.message("invalid-device", form="context", operation=operation),
-                    is_context=True,
+                    kind="context",
                     operation=operation,
                     text="torch.cuda.device",
                 )
@@ -155,18 +155,66 @@ def invalid(
 
 
 def negative(machine: Machine, value: Const, node: ir.Node, frame: Frame, operation: str) -> str | None:
-    """A negative index: what `get_device()` answers on the CPU."""
+    """A negative index: what `get_device()` answers on the CPU, or a number of the program's own for "no GPU"."""
+    site = machine.site(node, frame)
+    error = errors.message("invalid-device", text=str(value.value))
     if value.site is not None:
-        machine.emit(
-            DeviceNumber,
-            machine.site(node, frame),
-            value.site,
-            error=errors.message("invalid-device", text=str(value.value)),
-            text=source_text(machine, value.site),
-            use=operation,
-        )
+        text = source_text(machine, value.site)
+        machine.emit(DeviceNumber, site, value.site, error=error, text=text, use=operation)
         return _gone(machine)
-    return None
+    if _only_one_of_many(machine):
+        return None
+    machine.emit(InvalidDevice, site, error=error, text=str(value.value), kind="negative", operation=operation)
+    return _gone(machine)
+
+
+def _only_one_of_many(machine: Machine) -> bool:
+    """Whether the program may get here with another device: by protocol, or by a flag that asks for a GPU."""
+    return (machine.protocol and not machine.importing) or machine.guards > 0
+
+
+def demand_gpu(machine: Machine, value: Value, node: ir.Node, frame: Frame, operation: str, numbered: bool) -> bool:
+    """Tell where the CPU is given to what takes GPUs only, or where a number is demanded and there is none.
+
+    Says whether the program raises there.
+    """
+    given = value.value if isinstance(value, Const) else value
+    if isinstance(given, str):
+        parsed = parse_device(given)
+        given = None if parsed is None else DeviceValue(*parsed)
+        if given is None:
+            return False
+    if isinstance(given, DeviceValue) and given.type == "cpu":
+        error, kind, text = f"ValueError: Expected a cuda device, but got: {given}", "cpu", str(given)
+    elif numbered and (given is None or (isinstance(given, DeviceValue) and str(given) == "cuda")):
+        error = f"ValueError: Expected a torch.device with a specified index or an integer, but got:{given}"
+        if operation == "torch.cuda.device":
+            error = "TypeError: '<' not supported between instances of 'NoneType' and 'int'"
+        kind, text = "number", str(given)
+    else:
+        return False
+    if machine.state.misled or _only_one_of_many(machine):
+        return False
+    machine.emit(InvalidDevice, machine.site(node, frame), error=error, text=text, kind=kind, operation=operation)
+    _gone(machine)
+    return True
+
+
+def demand_type_name(machine: Machine, value: Value, node: ir.Node, frame: Frame, operation: str) -> bool:
+    """Tell where a string that names a type of devices is demanded and something else is given.
+
+    Says whether the program raises there.
+    """
+    site = machine.site(node, frame)
+    if isinstance(value, DeviceValue) and not value.is_text:
+        error = "ValueError: Expected `device_type` of type `str`, got: `<class 'torch.device'>`"
+        machine.emit(InvalidDevice, site, error=error, text=str(value), kind="handle", operation=operation)
+        _gone(machine)
+        return True
+    if isinstance(value, Const) and isinstance(value.value, str) and parse_device(value.value) is None:
+        invalid(machine, value.value, node, frame, operation, value.site)
+        return True
+    return False
 
 
 def legacy_error(machine: Machine, operation: str) -> str | None:
@@ -224,7 +272,7 @@ def use(
     if index == SOME_INDEX:
         machine.consulted.add("rank")
         if count:
-            touch(machine, site)
+            initialise(machine, site, operation, kind)
             return None
         return unavailable(machine, device_type, index, site, operation, literal, kind)
     if count == 0:
@@ -236,10 +284,12 @@ def use(
             site,
             error=errors.message("fork"),
             operation=operation,
-            loader=machine.worker,
+            forked=machine.worker.site,
+            by_loader=machine.worker.by_loader,
+            initialised=machine.worker.initialised,
         )
         return _gone(machine)
-    touch(machine, site)
+    initialise(machine, site, operation, kind)
     if index is None:
         index = machine.state.current_device
         if index is None:
@@ -247,6 +297,24 @@ def use(
     if index >= count:
         return unavailable(machine, device_type, index, site, operation, literal, kind)
     return f"cuda:{index}"
+
+
+_NO_USE = ("torch.set_default_device", "torch.Generator")
+"""What takes a device of CUDA without initialising CUDA."""
+
+
+def initialise(machine: Machine, site: Site, operation: str, kind: UseKind) -> None:
+    """CUDA is touched here; a use of a device, not a question about it, surely initialises it."""
+    touch(machine, site)
+    if kind != "query" and operation not in _NO_USE:
+        mark_used(machine, site)
+
+
+def mark_used(machine: Machine, site: Site) -> None:
+    """CUDA is surely initialised from here on."""
+    if machine.state.cuda_unused and machine.has_cuda:
+        machine.store.set(machine.state, "cuda_unused", False)
+        machine.store.set(machine.state, "cuda_used", site)
 
 
 def touch(machine: Machine, site: Site) -> None:
@@ -336,8 +404,7 @@ def torch_device(machine: Machine, call: Call) -> Value | None:
         if isinstance(index, Const) and isinstance(index.value, int):
             number = index.value
             if number < 0:
-                if index.site is not None:
-                    negative(machine, index, call.node, call.frame, "torch.device")
+                negative(machine, index, call.node, call.frame, "torch.device")
                 raise Crash
         elif index is not None:
             number = SOME_INDEX if isinstance(index, (Unknown, Scalar)) else None
@@ -345,8 +412,9 @@ def torch_device(machine: Machine, call: Call) -> Value | None:
                 return UNKNOWN
         return DeviceValue(parsed[0], number, first.site or site)
     if isinstance(first, Const) and isinstance(first.value, int) and not isinstance(first.value, bool):
-        if first.value < 0 and first.site is not None:
+        if first.value < 0:
             negative(machine, first, call.node, call.frame, "torch.device")
+            raise Crash
         if not machine.has_cuda:
             return Unknown()
         return DeviceValue("cuda", first.value, site)

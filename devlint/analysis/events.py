@@ -218,11 +218,15 @@ class AcceleratorMissing(Event):
 
 @dataclass(frozen=True, slots=True)
 class InvalidDevice(Event):
-    """A string or object that torch takes for no device: `"gpu"`, a `torch.cuda.device` context manager."""
+    """A string or object that torch takes for no device: `"gpu"`, a `torch.cuda.device` context manager.
+
+    `kind`: a `string` that names none, a `context` manager, a `negative` number, the `cpu` where a GPU is demanded,
+    no `number` where one is (`torch.device("cuda")`, None), a `handle` where the name of a type is demanded.
+    """
 
     text: str = ""
     literal: Site | None = None
-    is_context: bool = False
+    kind: Literal["string", "context", "negative", "cpu", "number", "handle"] = "string"
     operation: str = ""
 
 
@@ -263,8 +267,12 @@ class CpuOnlyArgument(Event):
 
 @dataclass(frozen=True, slots=True)
 class ParallelDevice(Event):
-    """A DataParallel or DistributedDataParallel module is not on `device_ids[0]`."""
+    """A DataParallel or DistributedDataParallel module is not on `device_ids[0]`.
 
+    `replica`: a copy that DataParallel made for a GPU is asked for its parameters, and has none.
+    """
+
+    kind: Literal["elsewhere", "replica"] = "elsewhere"
     wrapper: str = "DataParallel"
     expected: str = "cuda:0"
     found: str = "cpu"
@@ -325,10 +333,15 @@ class VisibleDevices(Event):
 
 @dataclass(frozen=True, slots=True)
 class CudaInWorker(Event):
-    """CUDA used in a Dataset or collate function that a forked DataLoader worker runs."""
+    """CUDA used in a process that is forked: by a DataLoader, or by the program itself after it initialised CUDA.
+
+    `forked`: the DataLoader, or where the process is started or gets its work. `initialised`: where CUDA had been.
+    """
 
     operation: str = ""
-    loader: Site | None = None
+    forked: Site | None = None
+    by_loader: bool = True
+    initialised: Site | None = None
     workers: int | None = None
 
 

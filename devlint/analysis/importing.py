@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.dispatch import VALUES, executes
+from devlint.analysis.dispatch import VALUES, Call, executes, models
 from devlint.analysis.evidence import NEEDS_GPU
 from devlint.analysis.frames import Frame, Namespace
+from devlint.analysis.machine import text_of
 from devlint.analysis.values import (
     UNKNOWN,
     Const,
@@ -15,6 +16,7 @@ from devlint.analysis.values import (
     Sequence,
     Unknown,
     Value,
+    constant,
 )
 from devlint.semantics import libraries
 from devlint.syntax import ir
@@ -72,6 +74,50 @@ def import_from(machine: Machine, node: ir.ImportFrom, frame: Frame) -> None:
                 _note_need(machine, node.module)
             value = found if found is not None else _external(machine, f"{node.module}.{name}")
         machine.store.put(frame.names, alias or name, value)
+
+
+@models("importlib.import_module")
+def import_module_call(machine: Machine, call: Call) -> Value:
+    """`import_module("package.name")`, `import_module(".name", package)`."""
+    name = text_of(call.argument(0, "name"))
+    if name is None:
+        return UNKNOWN
+    rest = name.lstrip(".")
+    level = len(name) - len(rest)
+    if not level:
+        return _imported(machine, name, call.frame.namespace)
+    package = text_of(call.argument(1, "package"))
+    namespace = call.frame.namespace
+    if package is None:
+        return UNKNOWN
+    if package == namespace.package:  # `__package__`, of which the last part alone is kept
+        return machine.project.import_module(machine, rest, level, namespace) or UNKNOWN
+    parts = package.split(".")
+    above = parts[: len(parts) - level + 1]
+    return _imported(machine, ".".join([*above, rest] if rest else above), namespace) if above else UNKNOWN
+
+
+@models("builtins.__import__")
+def import_call(machine: Machine, call: Call) -> Value:
+    """`__import__("package.name")` gives the package, with a `fromlist` the module."""
+    name = text_of(call.argument(0, "name"))
+    level = call.argument(4, "level")
+    if name is None or (level is not None and constant(level) != 0):
+        return UNKNOWN
+    named = call.argument(3, "fromlist")
+    found = _imported(machine, name, call.frame.namespace)
+    if named is not None and not (isinstance(named, Sequence) and not named.items and not named.open):
+        return found if not isinstance(named, Unknown) else UNKNOWN
+    return _imported(machine, name.partition(".")[0], call.frame.namespace) if "." in name else found
+
+
+def _imported(machine: Machine, name: str, importer: Namespace) -> Value:
+    """The file of the project or the external module that an absolute name means."""
+    found = machine.project.import_module(machine, name, 0, importer) if name else None
+    if found is None:
+        _note_need(machine, name)
+        return External(name)
+    return found
 
 
 def _note_need(machine: Machine, name: str) -> None:

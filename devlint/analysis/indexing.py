@@ -60,7 +60,7 @@ def _is_number(index: Tensor) -> bool:
 
 
 def clash_index(machine: Machine, value: Tensor, used: Tensor, node: ir.Node, frame: Frame) -> None:
-    """A CPU tensor indexed by a CUDA tensor."""
+    """A tensor indexed by a CUDA tensor of another device."""
     receiver = node.value if isinstance(node, ir.Subscript) else None
     index_node = node.index if isinstance(node, ir.Subscript) else None
     if used.assumed and value.origin is None:

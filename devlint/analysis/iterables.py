@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_method, call_value, iterate, truth
 from devlint.analysis.dispatch import Call, Iteration, models
+from devlint.analysis.events import ParallelDevice
 from devlint.analysis.machine import Crash
-from devlint.analysis.plain import LAZY, compute, index_number, join_all, pair, sequence
+from devlint.analysis.plain import LAZY, ancestors, compute, index_number, join_all, pair, sequence
 from devlint.analysis.sequence_methods import in_order, take
 from devlint.analysis.tensors import combine
 from devlint.analysis.values import (
@@ -16,6 +17,7 @@ from devlint.analysis.values import (
     COUNT,
     MAX_ITEMS,
     NUMBER,
+    POISON,
     SIZE,
     UNKNOWN,
     Array,
@@ -173,10 +175,24 @@ def next_call(machine: Machine, call: Call) -> Value | None:
             return found
         if len(call.positional) > 1:
             return call.positional[1]
+        awaited = machine.trying or not ancestors("StopIteration").isdisjoint(machine.expected)
+        if iterator.kind == "replica" and not awaited:
+            return _parameter_of_replica(machine, call)
         raise Crash("StopIteration")
     if isinstance(iterator, Instance):
         return call_method(machine, iterator, "__next__", call.with_arguments([]))
     return UNKNOWN
+
+
+def _parameter_of_replica(machine: Machine, call: Call) -> Value:
+    """`next(self.parameters())` in a replica of DataParallel: it has none."""
+    machine.emit(
+        ParallelDevice,
+        machine.site(call.node, call.frame),
+        error="StopIteration: Caught StopIteration in replica 0 on device 0.",
+        kind="replica",
+    )
+    return Tensor(POISON)
 
 
 @models("builtins.sum")

@@ -73,11 +73,25 @@ class Activation:
         self.receiver = receiver
 
 
+class Worker:
+    """A forked process in which code is run: where it is forked, whether by a DataLoader, and where its parent had
+    initialised CUDA, if that is known."""
+
+    __slots__ = ("site", "by_loader", "initialised")
+
+    def __init__(self, site: Site, by_loader: bool, initialised: Site | None = None) -> None:
+        self.site = site
+        self.by_loader = by_loader
+        self.initialised = initialised
+
+
 class State:
     """What a run changes besides objects and names; written by `machine.store.set(machine.state, ...)`.
 
-    `default_device` None is the CPU. `cuda_initialised`: where CUDA was first touched. `visible`: physical ids of the
-    devices that CUDA_VISIBLE_DEVICES leaves, None when the program did not set it. `environment`: variables set.
+    `default_device` None is the CPU. `cuda_initialised`: where CUDA was first touched.
+    `cuda_unused`: CUDA may not have been initialised yet (asking for devices does not do it), and `cuda_used`: where it
+    was. `may_spawn`: the program may have set a start method of processes that does not fork. `visible`: physical ids
+    of the devices that CUDA_VISIBLE_DEVICES leaves, None when the program did not set it. `environment`: variables set.
     `misled`: a test that is always true sent this world to CUDA, which was told. `collective`: the backend of
     init_process_group, None before. `hooks`: what waits for a backward pass.
     """
@@ -86,6 +100,9 @@ class State:
         "default_device",
         "current_device",
         "cuda_initialised",
+        "cuda_unused",
+        "cuda_used",
+        "may_spawn",
         "synchronizations",
         "visible",
         "visible_text",
@@ -100,6 +117,9 @@ class State:
         self.default_device: DeviceValue | None = None
         self.current_device: int | None = 0
         self.cuda_initialised: Site | None = None
+        self.cuda_unused = True
+        self.cuda_used: Site | None = None
+        self.may_spawn = False
         self.synchronizations = 0
         self.visible: tuple[int, ...] | None = None
         self.visible_text: str | None = None
@@ -166,7 +186,7 @@ class Machine:
         self.latest: dict[ir.Function, int] = {}
         self.settled: dict[ChoiceKey, bool] = {}
         self.memo: dict[Any, Any] = {}
-        self.worker: Site | None = None
+        self.worker: Worker | None = None
         self.protocol = False
         self.importing = 0
         self.loss.lost = False

@@ -104,12 +104,14 @@ _DICTIONARIES: Final = ("torch.nn.ModuleDict", "torch.nn.ParameterDict")
 
 @on(_BASE, "parameters", "buffers")
 def _parameters(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    assert value.module is not None
+    if value.module.is_replica and name == "parameters" and not value.module.unsure:
+        return Sequence("replica", [])
     wanted = [
         tensor
         for tensor, owner, place in registered(value)
         if tensor.is_parameter == (name == "parameters") or not isinstance(place, str)
     ]
-    assert value.module is not None
     return Sequence("generator", list(wanted), value.module.unsure or not wanted)
 
 

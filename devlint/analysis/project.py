@@ -171,7 +171,8 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     lost = machine.loss.lost
     state = machine.state
     before = (state.cuda_initialised, state.visible, state.visible_text, state.default_device, state.default_type)
-    state.cuda_initialised = None
+    processes = (state.cuda_unused, state.cuda_used, state.may_spawn)
+    state.cuda_initialised, state.cuda_unused = None, True
     machine.begin(5000 + 15 * module.text.count("\n"), {})
     machine.importing += 1
     machine.events, machine.consulted = machine.import_events.setdefault(path, {}), set()
@@ -194,19 +195,27 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
             state.cuda_initialised,
             state.visible if state.visible is not before[1] else None,
             state.visible_text if state.visible_text is not before[2] else None,
+            None if state.cuda_unused else state.cuda_used,
+            state.may_spawn and not processes[2],
         )
         state.cuda_initialised, state.visible, state.visible_text, state.default_device, state.default_type = before
+        state.cuda_unused, state.cuda_used, state.may_spawn = processes
     _repeat_effects(machine, path)
     return ModuleValue(namespace)
 
 
 def _repeat_effects(machine: Machine, path: str) -> None:
-    touched, visible, text = machine.import_effects.get(path, (None, None, None))
+    touched, visible, text, used, spawns = machine.import_effects.get(path, (None, None, None, None, False))
     if visible is not None and machine.state.cuda_initialised is None:
         machine.store.set(machine.state, "visible", visible)
         machine.store.set(machine.state, "visible_text", text)
     if touched is not None and machine.state.cuda_initialised is None:
         machine.store.set(machine.state, "cuda_initialised", touched)
+    if used is not None and machine.state.cuda_unused:
+        machine.store.set(machine.state, "cuda_unused", False)
+        machine.store.set(machine.state, "cuda_used", used)
+    if spawns:
+        machine.store.set(machine.state, "may_spawn", True)
     machine.consulted |= machine.import_consulted.get(path, set())
     machine.evidence |= machine.import_evidence.get(path, set())
 

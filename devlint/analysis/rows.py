@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.devices import default_device, resolve, touch, use
+from devlint.analysis.devices import default_device, mark_used, resolve, touch, use
 from devlint.analysis.dispatch import (
     Call,
 )
@@ -85,6 +85,8 @@ def apply_row(machine: Machine, row: Row, call: Call, receiver: Value | None = N
         device = use(machine, "cuda", None, node, frame, row.name, kind="query")
         if device == POISON:
             return UNKNOWN
+        if "initializes-cuda" in row.flags:
+            mark_used(machine, machine.site(node, frame))
         return plain_result(row, bound)
     if effect == "harmless":
         if "initializes-cuda" in row.flags:

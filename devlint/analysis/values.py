@@ -178,6 +178,7 @@ class Array(Value):
 class Sequence(Value):
     """A list, tuple, set or generator object: a known prefix, and perhaps more. `items` is replaced, never mutated.
 
+    `kind` names the type; `replica` is the generator of the parameters that a replica of DataParallel does not have.
     `is_shape`: it is the shape of a tensor, or a part of one.
     """
 
@@ -313,10 +314,11 @@ class ModuleState:
     `kinds`: field name -> `parameter`, `buffer`, `module` (others are plain); `places`: where plain fields were
     assigned; `children`: members of a Sequential, ModuleList or ParameterList, in order, None when not known.
     `row`: the semantics row of a built-in module. `unsure`: registration by unknown names, or an overridden `_apply`.
-    `device`: the device that the last move gave it (None: never moved). `moved_at`: where.
+    `device`: the device that the last move gave it (None: never moved). `moved_at`: where. `is_replica`: DataParallel
+    made it for one call; its parameters are plain tensors.
     """
 
-    __slots__ = ("kinds", "places", "children", "row", "unsure", "device", "moved_at", "placed_itself")
+    __slots__ = ("kinds", "places", "children", "row", "unsure", "device", "moved_at", "placed_itself", "is_replica")
 
     def __init__(self) -> None:
         self.kinds: dict[str, str] = {}
@@ -327,6 +329,7 @@ class ModuleState:
         self.device: str | None = None
         self.moved_at: Site | None = None
         self.placed_itself = False
+        self.is_replica = False
 
 
 class ModuleValue(Value):

@@ -43,25 +43,80 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 x = torch.zeros(3, device=device)
 """
 
+BAD_CONTEXT_ON_CPU = """\
+import torch
+
+device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+x = torch.ones(4, device=device)
+with torch.cuda.device(device):  # DEV111: cpu
+    y = x * 2
+print(y.sum().item())
+"""
+
+GOOD_CONTEXT_ON_CPU = """\
+import contextlib
+
+import torch
+
+device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+x = torch.ones(4, device=device)
+with torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext():
+    y = x * 2
+print(y.sum().item())
+"""
+
+BAD_NUMBER = """\
+import torch
+
+gpu = 0 if torch.cuda.is_available() else -1
+labels = torch.tensor([0, 2, 1], device=gpu)  # DEV111: cpu
+print(labels.sum().item())
+"""
+
+GOOD_NUMBER = """\
+import torch
+
+device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+labels = torch.tensor([0, 2, 1], device=device)
+print(labels.sum().item())
+"""
+
 WORLDS = ("cpu", "gpu1", "gpu2")
 
 RULE = Rule(
     code="DEV111",
     name="invalid-device-name",
-    summary="A string, or an object, that is no device is used as one.",
+    summary="A string, a number or an object that is no device is used as one.",
     what="""\
-A device string that torch does not know (`"gpu"`, `"cuda:-1"`, `"cuda0"`), or a `torch.cuda.device(...)`, which is a
-context manager for the current device, where a `torch.device(...)` is expected. Strings are followed to where they are
-written; a string that torch never sees as a device is not judged.""",
+- A device string that torch does not know (`"gpu"`, `"cuda:-1"`, `"cuda0"`), also as the device type of
+  `torch.autocast`. Strings are followed to where they are written; a string that torch never sees as a device is not
+  judged.
+- A `torch.cuda.device(...)`, which is a context manager for the current device, where a `torch.device(...)` is
+  expected; a `torch.device` where `torch.autocast` expects the name of a device type.
+- A negative number as a device: `device=-1`, `.to(-1)`, `torch.device(-1)`. `torch.cuda.set_device(-1)` and
+  `torch.cuda.device(-1)` are legal and do nothing.
+- The CPU in `torch.cuda.device(...)` and `torch.cuda.set_device(...)`, which take GPUs only; `set_device` of None or
+  of a device without a number, such as `"cuda"`.""",
     why="""\
 It breaks on every machine that reaches it. `"gpu"` is the name that other frameworks use, and it often stands in the
-branch that the author's machine does not take.""",
+branch that the author's machine does not take. Other frameworks also take -1 for the CPU, and torch does not. Without
+a GPU a program that chose the CPU must not enter `torch.cuda.device`: it raises before it looks for CUDA.""",
     example=Example(bad=BAD, good=GOOD),
     more_examples=(
         Example(
             bad=BAD_CONTEXT,
             good=GOOD_CONTEXT,
             errors=dict.fromkeys(WORLDS, "TypeError: zeros(): argument 'device' must be torch.device, not device"),
+        ),
+        Example(
+            bad=BAD_CONTEXT_ON_CPU,
+            good=GOOD_CONTEXT_ON_CPU,
+            errors={"cpu": "ValueError: Expected a cuda device, but got: cpu"},
+        ),
+        Example(
+            bad=BAD_NUMBER,
+            good=GOOD_NUMBER,
+            errors={"cpu": "RuntimeError: Device index must not be negative"},
         ),
     ),
     error="RuntimeError: Expected one of cpu, cuda, ... device type at start of device string: gpu",
@@ -74,17 +129,29 @@ looked at; `"gpu:1"` becomes `"cuda:1"` likewise. The context manager has no fix
     ),
 )
 
+WORDS = {
+    "string": ('`"{text}"` is no device that torch knows', 'a device is `"cpu"`, `"cuda"` or `"cuda:0"`'),
+    "context": ("`torch.cuda.device(...)` is a context manager, not a device", "the device is `torch.device(...)`"),
+    "negative": ("{text} is no device: torch does not take a negative number for the CPU", 'the CPU is `"cpu"`'),
+    "cpu": (
+        "`{operation}` is given the CPU, and takes GPUs only",
+        'do it only where the device is a GPU: `if device.type == "cuda":`',
+    ),
+    "number": (
+        "`{operation}` needs the number of a GPU, and `{text}` has none",
+        'give it a number or a device with one, such as `"cuda:0"`',
+    ),
+    "handle": ("`{operation}` takes the name of a device type, not a `torch.device`", "give it `device.type`"),
+}
+"""What is said, and what helps, by kind of the event."""
+
 
 @RULE.on(InvalidDevice)
 def no_device(event: InvalidDevice, context: TextContext) -> Iterator[Diagnosis]:
     """Something that torch takes for no device."""
     site = event.literal if event.literal is not None else event.site
-    if event.is_context:
-        message = "`torch.cuda.device(...)` is a context manager, not a device"
-        help_text = "the device is `torch.device(...)`"
-    else:
-        message = f'`"{event.text}"` is no device that torch knows'
-        help_text = 'a device is `"cpu"`, `"cuda"` or `"cuda:0"`'
+    message, help_text = WORDS[event.kind]
+    message = message.format(text=event.text, operation=event.operation)
     yield Diagnosis(site, message, event, trail(event, site), help_text)
 
 

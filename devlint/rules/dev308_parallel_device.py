@@ -11,17 +11,21 @@ from devlint.rules.base import Diagnosis, Example, Rule, TextContext
 RULE = Rule(
     code="DEV308",
     name="parallel-device",
-    summary="A DataParallel or DistributedDataParallel is not on `device_ids[0]`, or is taken for the module inside.",
+    summary="A DataParallel or DDP module is not on `device_ids[0]`, or wrapper or replica lacks what the module has.",
     what=(
         "`nn.DataParallel(model, device_ids=[...])` called while the model's parameters are on the CPU or on another "
         "GPU than the first of `device_ids`; a `DistributedDataParallel` built over a module elsewhere than its "
-        "device; a method or attribute of the wrapped module that is asked of the wrapper (`model.init_hidden()` where "
-        "it takes `model.module.init_hidden()`), which often is there only where there are several GPUs."
+        "device.\n\n"
+        "Also a method or attribute of the wrapped module that is asked of the wrapper (`model.init_hidden()` where it "
+        "takes `model.module.init_hidden()`), which often is there only where there are several GPUs.\n\n"
+        "Also `next(self.parameters())` in what DataParallel runs on several GPUs: the copies that it makes for a call "
+        "have no parameters. A default (`next(..., None)`) or `except StopIteration` around it is right."
     ),
     why=(
         "DataParallel copies the module from `device_ids[0]` to the others at each call and expects it there. With one "
         "GPU it moves the module itself, without one it passes the call on, so the mistake shows from two GPUs on. The "
-        "wrapper passes on nothing but the call itself: all else is an attribute of `.module`."
+        "wrapper passes on nothing but the call itself: all else is an attribute of `.module`. In the copies what were "
+        "parameters are plain tensors, since a copy of a parameter is no leaf."
     ),
     example=Example(
         bad="""\
@@ -41,6 +45,48 @@ x = torch.rand(8, 4, device=device)
 print(model(x).shape)
 """,
     ),
+    more_examples=(
+        Example(
+            bad="""\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+
+    def forward(self, x):
+        device = next(self.parameters()).device  # DEV308: gpu2
+        return self.layer(x) + torch.ones(2, device=device)
+
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = nn.DataParallel(Net().to(device))
+print(net(torch.rand(8, 4, device=device)).shape)
+""",
+            good="""\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.layer(x) + torch.ones(2, device=x.device)
+
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = nn.DataParallel(Net().to(device))
+print(net(torch.rand(8, 4, device=device)).shape)
+""",
+            errors={"gpu2": "StopIteration: Caught StopIteration in replica 0 on device 0."},
+        ),
+    ),
     worlds=("gpu1", "gpu2"),
     error=(
         "RuntimeError: module must have its parameters and buffers on device cuda:0 (device_ids[0]) but found one of "
@@ -56,7 +102,12 @@ print(model(x).shape)
 
 @RULE.on(ParallelDevice)
 def elsewhere(event: ParallelDevice, context: TextContext) -> Iterator[Diagnosis]:
-    """The wrapped module is not where the wrapper expects it."""
+    """The wrapped module is not where the wrapper expects it, or a replica is asked for what it does not have."""
+    if event.kind == "replica":
+        message = f"`{context.text(event.root)}`: a replica of `DataParallel` has no parameters"
+        trace = text.operand_trace(event, None, "a replica on one of several GPUs gets here")
+        yield Diagnosis(event.root, message, event, trace, "take the device of the input")
+        return
     message = f"`{event.wrapper}` expects its module on {event.expected} (`device_ids[0]`), and it is on {event.found}"
     trace = text.operand_trace(event, None, f"called with the module on {event.found} here")
     yield Diagnosis(event.root, message, event, trace)

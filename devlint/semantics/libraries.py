@@ -117,6 +117,40 @@ def is_class(path: str) -> bool | None:
     return True if path.startswith(("torch.nn.", "builtins.")) else None
 
 
+_VALUES = frozenset(
+    {
+        *(f"builtins.{name}" for name in "int float complex bool str bytes list tuple dict set frozenset".split()),
+        *_TENSOR_CLASSES,
+        "torch.device",
+        "torch.dtype",
+        "numpy.ndarray",
+    }
+)
+_NO_VALUES = frozenset(
+    {
+        "torch.Generator",
+        "torch.cuda.Stream",
+        "torch.cuda.Event",
+        "torch.amp.GradScaler",
+        "torch.cuda.amp.GradScaler",
+        "torch.utils.data.DataLoader",
+        "torch.utils.data.Subset",
+        "torch.utils.data.TensorDataset",
+        "argparse.ArgumentParser",
+        "argparse.Namespace",
+        "logging.Logger",
+        "threading.Thread",
+        "types.SimpleNamespace",
+    }
+)
+
+
+def is_no_value(path: str, other: str) -> bool:
+    """Whether a class is one of objects (a generator, an optimizer) and the other one of values, such as a list."""
+    path, other = canonical(path), canonical(other)
+    return other in _VALUES and (path in _NO_VALUES or path.startswith(("torch.optim.", "torch.distributions.")))
+
+
 def same_class(path: str, other: str) -> bool | None:
     """Whether two dotted names are the same class (`type(x) == torch.Tensor`); None when that is not known."""
     path, other = canonical(path), canonical(other)

@@ -66,6 +66,34 @@ PROJECTS = {
         "program.py": START + "def run(x):\n    from helper import shift\n    return shift(x)\n" + USE.format("run"),
         "helper.py": SHIFT,
     },
+    "imported by its name": {
+        "program.py": START
+        + "from importlib import import_module\nname = 'Helper'\nmodule = import_module(name.lower())\n"
+        + USE.format("module.shift")
+        + USE.format("__import__('parts.ops').ops.shift")
+        + USE.format("__import__('parts.more', fromlist=['shift']).shift"),
+        "helper.py": SHIFT,
+        "parts/__init__.py": "",
+        "parts/ops.py": SHIFT,
+        "parts/more.py": SHIFT,
+    },
+    "imported by a relative name": {
+        "program.py": START
+        + "import importlib\nimport parts.user\n"
+        + USE.format("importlib.import_module('.ops', 'parts').shift")
+        + USE.format("parts.user.load('deep').shift"),
+        "parts/__init__.py": "",
+        "parts/ops.py": SHIFT,
+        "parts/user.py": "import importlib\ndef load(name):\n"
+        "    return importlib.import_module(f'..{name}.more', 'parts.deep')\n",
+        "parts/deep/__init__.py": "",
+        "parts/deep/more.py": SHIFT,
+    },
+    "imported by a name of outside": {
+        "program.py": START
+        + "import importlib\nnn = importlib.import_module('torch.nn')\n"
+        + "print(nn.Linear(2, 2)(torch.zeros(1, 2, device=device)))  # DEV302: gpu1 gpu2\n",
+    },
     "imported where it can be": {
         "program.py": START
         + "try:\n    from missing_library import shift\nexcept ImportError:\n    from helper import shift\n"

@@ -161,6 +161,52 @@ acc = torch.accelerator.current_accelerator() or torch.device("cpu")
 c = torch.zeros(1, device=acc)  #= gpu
 d = torch.accelerator.current_accelerator() is None  #= True False False
 """,
+    "the current device and the CPU": """
+torch.cuda.set_device(-1)
+if device.type == "cuda":
+    torch.cuda.set_device(0)
+    with torch.cuda.device(None), torch.cuda.device(-1), torch.cuda.device("cuda"):
+        a = torch.zeros(1).cuda()
+else:
+    a = torch.zeros(1)
+with torch.cuda.device_of(a):
+    b = a  #= gpu
+c = 0
+try:
+    torch.cuda.set_device(torch.device("cpu"))
+except ValueError:
+    c = 1
+d = c  #= 1
+with torch.cuda.device(device):  # DEV111: cpu
+    e = torch.zeros(1)  #= cpu
+""",
+    "negative numbers": """
+gpu = 0 if torch.cuda.is_available() else -1
+if gpu >= 0:
+    a = torch.zeros(1, device=gpu)
+else:
+    a = torch.zeros(1)
+b = a  #= gpu
+try:
+    c = torch.device("cuda", -1)
+except RuntimeError:
+    c = None
+d = c  #= None
+e = nn.Linear(1, 1).to(gpu)  # DEV111: cpu
+f = 2  #= 2
+""",
+    "types for autocast": """
+with torch.autocast(device.type, enabled=False), torch.autocast("cuda:0", enabled=False):
+    a = torch.zeros(1)  #= cpu
+b = 0
+try:
+    torch.autocast(device)
+except ValueError:
+    b = 1
+c = b  #= 1
+kind = ("cuda:0" if torch.cuda.is_available() else "cpu")[-1:]  # DEV111: cpu gpu1 gpu2
+torch.autocast(kind)
+""",
     "lazily chosen": """
 @functools.lru_cache(maxsize=None)
 def get_device():

@@ -30,6 +30,17 @@ for _ in range(2):
 a = loss  #= gpu
 p = optimizer.param_groups[0]["params"][0]  #= gpu
 """,
+    "what objects are not": """
+generator = torch.Generator()
+net = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+a = isinstance(generator, (int, str, torch.Tensor))  #= False
+b = isinstance(generator, torch.Generator)  #= True
+c = isinstance(optimizer, (list, tuple))  #= False
+d = isinstance(optimizer, object)  #= True
+e = isinstance(optimizer, torch.optim.Optimizer)  #= True ?
+f = isinstance(torch.return_types.max((torch.zeros(1), torch.zeros(1))), tuple)  #= True ?
+""",
     "built before the move": """
 net = nn.Linear(2, 1)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)

@@ -77,7 +77,8 @@ def wrap(machine: Machine, call: Call) -> Value:
     made.state["first"] = first
     target = call.given(2, "output_device")
     if target is not None and count and not distributed:
-        output = resolve(machine, target, call.node, call.frame, DATA_PARALLEL)
+        on_host = constant(target) == -1  # the one place where torch takes -1 for the CPU
+        output = "cpu" if on_host else resolve(machine, target, call.node, call.frame, DATA_PARALLEL)
         made.state["output"] = output if output != POISON else None
     made.state["several"] = count > 1 and (
         ids is None or not isinstance(ids, Sequence) or ids.open or len(ids.items) > 1
@@ -193,6 +194,7 @@ def _replica(machine: Machine, original: Instance, device: str, call: Call) -> I
     module = made.module = ModuleState()
     module.kinds, module.places = dict(original.module.kinds), dict(original.module.places)
     module.row, module.unsure = original.module.row, original.module.unsure
+    module.is_replica = True
     for name, field in original.fields.items():
         made.fields[name] = _replicated(
             machine, field, module.kinds.get(name), module.places.get(name), device, call, name

@@ -1,4 +1,4 @@
-"""sys, os, time, files, processes and threads: what they give, as far as devices go."""
+"""sys, os, time, files, spawned processes and threads: what they give, as far as devices go."""
 
 from __future__ import annotations
 
@@ -78,7 +78,6 @@ RESULTS: Final[dict[str, tuple[Value, str]]] = {
         "traceback.print_exc "
         "gc.disable gc.enable gc.freeze signal.signal atexit.register faulthandler.enable "
         "sys.path.append sys.path.insert "
-        "multiprocessing.set_start_method torch.multiprocessing.set_start_method "
         "torch.multiprocessing.set_sharing_strategy "
         "multiprocessing.freeze_support pdb.set_trace",
     ),
@@ -289,12 +288,12 @@ def substitute(machine: Machine, call: Call) -> Value | None:
     return STRING
 
 
-# -- processes and threads: what they run runs elsewhere
+# -- threads, and processes that are spawned: what they run runs elsewhere
 
 THREAD: Final = "threading.Thread"
 
 
-@models(THREAD, "threading.Timer", "multiprocessing.Process", "torch.multiprocessing.Process")
+@models(THREAD, "threading.Timer")
 def thread(machine: Machine, call: Call) -> Value | None:
     """`Thread(target=f, args=...)`: f is not run."""
     return Instance(External(THREAD), machine.site(call.node, call.frame))
@@ -335,7 +334,7 @@ def spawn(machine: Machine, call: Call) -> Value | None:
     return NONE
 
 
-@models("multiprocessing.Pool", "multiprocessing.pool.ThreadPool", "concurrent.futures.ThreadPoolExecutor")
+@models("multiprocessing.pool.ThreadPool", "concurrent.futures.ThreadPoolExecutor")
 def pool(machine: Machine, call: Call) -> Value | None:
-    """A pool of workers: its results are not known."""
+    """A pool of threads: its results are not known."""
     return UNKNOWN

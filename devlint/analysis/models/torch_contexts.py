@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from devlint.analysis.devices import is_device_like, resolve, use
+from devlint.analysis.devices import demand_gpu, demand_type_name, is_device_like, resolve, use
 from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
 from devlint.analysis.values import (
     NONE,
@@ -69,9 +69,18 @@ def decorate_with_mode(machine: Machine, instance: Instance, call: Call) -> Valu
     return call.positional[0] if call.positional else UNKNOWN
 
 
-@models("torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast", "torch.amp.autocast_mode.autocast")
+@models("torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast")
 def autocast(machine: Machine, call: Call) -> Value:
-    """`torch.autocast("cuda")`: only warns without CUDA."""
+    """`torch.autocast("cuda")`: only warns without CUDA, but what is no device at all raises."""
+    name = call.argument(0, "device_type")
+    if name is not None:
+        demand_type_name(machine, name, call.node, call.frame, "torch.autocast")
+    return cuda_autocast(machine, call)
+
+
+@models("torch.cuda.amp.autocast")
+def cuda_autocast(machine: Machine, call: Call) -> Value:
+    """`torch.cuda.amp.autocast()`: only warns without CUDA."""
     return Instance(External("torch.no_grad"))
 
 
@@ -89,12 +98,21 @@ def transparent(machine: Machine, call: Call) -> Value:
     return Instance(External("torch.no_grad")) if first is None else first
 
 
-@models("torch.cuda.device", "torch.cuda.device_of", "torch.accelerator.device_index")
-def cuda_device(machine: Machine, call: Call) -> Value:
-    """`torch.cuda.device(i)`: a context manager, no device."""
+@models("torch.cuda.device_of", "torch.accelerator.device_index")
+def device_context(machine: Machine, call: Call) -> Value:
+    """`torch.cuda.device_of(x)`: a context manager, no device."""
     made = Instance(External("torch.cuda.device"), machine.site(call.node, call.frame))
     made.state["target"] = call.argument(0, "device") or UNKNOWN
     return made
+
+
+@models("torch.cuda.device")
+def cuda_device(machine: Machine, call: Call) -> Value:
+    """`torch.cuda.device(i)`: a context manager that is made for a GPU only."""
+    target = call.argument(0, "device")
+    if target is not None:
+        demand_gpu(machine, target, call.node, call.frame, "torch.cuda.device", False)
+    return device_context(machine, call)
 
 
 @on(ENTER, "torch.cuda.device")
@@ -106,6 +124,11 @@ def enter_cuda_device(
     before = machine.state.current_device
     if isinstance(wanted, Tensor):
         device = wanted.device
+    elif constant(wanted) is None:  # the current device, and without CUDA there is none
+        if machine.has_cuda:
+            return NONE, None
+        demand_gpu(machine, wanted, node, frame, "torch.cuda.device", True)
+        device = POISON
     elif is_device_like(wanted):
         content = constant(wanted)
         if content == -1 or (isinstance(wanted, DeviceValue) and wanted.type == "cpu"):

@@ -9,7 +9,7 @@ from devlint.analysis.access import item as item_of
 from devlint.analysis.classes import find
 from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.events import CudaInWorker, PinAccelerator, Site
-from devlint.analysis.machine import Crash
+from devlint.analysis.machine import Crash, Worker
 from devlint.analysis.meeting import operand, tensors_in
 from devlint.analysis.results import derived
 from devlint.analysis.rows import check_generator
@@ -108,12 +108,12 @@ def _batch(machine: Machine, value: Instance, call: Call) -> Value | None:
     forked = isinstance(workers, int) and not isinstance(workers, bool) and workers > 0 and _forks(value)
     before = machine.worker
     if forked and machine.world.has_cuda:
-        machine.worker = site
+        machine.worker = Worker(site, True)
     try:
         sample = _sample(machine, dataset, call)
         if sample is None:
             return None
-        if machine.worker is site:
+        if machine.worker is not None and machine.worker.site is site:
             _check_held(machine, sample, site)
         collate = value.state["collate"]
         if collate is not None:
@@ -131,7 +131,7 @@ def _check_held(machine: Machine, sample: Value, loader: Site) -> None:
         if tensor.device is not None and tensor.device.startswith("cuda") and not tensor.assumed:
             if machine.trying:
                 raise Crash
-            machine.emit(CudaInWorker, loader, loader, error=errors.message("fork"), loader=loader)
+            machine.emit(CudaInWorker, loader, loader, error=errors.message("fork"), forked=loader)
             machine.store.set(tensor, "device", POISON)
 
 

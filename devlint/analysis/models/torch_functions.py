@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 from devlint.analysis.access import call_value
 from devlint.analysis.backward import wait_for_function
 from devlint.analysis.classes import find
-from devlint.analysis.devices import default_device, legacy_error, resolve, touch, unavailable, use
+from devlint.analysis.devices import (
+    default_device,
+    demand_gpu,
+    legacy_error,
+    mark_used,
+    resolve,
+    touch,
+    unavailable,
+    use,
+)
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, VALUES, Call, method_models, models, on
 from devlint.analysis.events import InvalidDevice, LegacyType, Site
 from devlint.analysis.results import derived, nesting
@@ -53,6 +62,8 @@ def is_available(machine: Machine, call: Call) -> Value:
     if machine.device_count != machine.world.device_count:
         machine.consulted.add("count")
     read_visible(machine, call)
+    if machine.worker is not None and not machine.worker.by_loader:
+        return const(False)  # forked from a process that uses CUDA: the driver refuses to answer
     return const(machine.device_count > 0)
 
 
@@ -119,8 +130,11 @@ def set_device(machine: Machine, call: Call) -> Value:
         return NONE
     if isinstance(target, Const) and isinstance(target.value, int) and target.value < 0:
         return NONE  # nothing happens, also without CUDA
+    if demand_gpu(machine, target, call.node, call.frame, "torch.cuda.set_device", True):
+        return NONE
     device = resolve(machine, target, call.node, call.frame, "torch.cuda.set_device", kind="query")
     if device is not None and device.startswith("cuda:"):
+        mark_used(machine, machine.site(call.node, call.frame))
         machine.store.set(machine.state, "current_device", int(device[5:]))
     return NONE
 
