@@ -237,3 +237,30 @@ def test_places_of_device_names() -> None:
         assert isinstance(value, Const) and value.site is not None, name
         rows[name] = value.site.row
     assert rows == {"a": 1, "b": 1, "c": 3, "d": 4, "e": 5, "f": 6, "g": 7, "h": 8, "i": 9, "j": 10}
+
+
+def test_text_of_json() -> None:
+    """What was written as text is there again when it is read; a text that isn't known gives what the user chose."""
+    run = Run(
+        "import json\nsaved = json.dumps({'device': 'cuda', 'sizes': [1, 2], 'on': None})\nstate = json.loads(saved)\n"
+        "other = json.loads(input())\nbroken = json.loads('{')\ndeep = json.loads('[' * 4000)\n"
+        "text = json.dumps({'x': input()})"
+    )
+    assert run.python("state") == {"device": "cuda", "sizes": [1, 2], "on": None}
+    assert isinstance(run["other"], Unknown) and isinstance(run["broken"], Unknown)
+    assert not isinstance(run["text"], Const)
+
+
+def test_instances_without_init() -> None:
+    """`__new__` alone gives an instance that has only what is put into it."""
+    run = Run(
+        "class R:\n    kind = 'r'\n    def __init__(self):\n        self.device = 'cpu'\n"
+        "    @classmethod\n    def made(cls, state):\n        r = cls.__new__(cls)\n"
+        "        r.__dict__.update(state)\n        return r\n"
+        "class S(str):\n    pass\n"
+        "r = R.__new__(R)\nbefore = hasattr(r, 'device')\nr.device = 'cuda'\na = r.device\n"
+        "b = R.made({'device': 'meta'}).device\no = object.__new__(R)\no.__dict__['n'] = 4\nn = o.n\n"
+        "vars(o).update(m=5)\nm = o.m\nkind = o.kind\ns = S.__new__(S, 'cuda')"
+    )
+    assert [run.python(name) for name in ("before", "a", "b", "n", "m", "kind")] == [False, "cuda", "meta", 4, 5, "r"]
+    assert isinstance(run["s"], Unknown)

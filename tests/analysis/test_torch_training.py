@@ -62,6 +62,28 @@ d = torch.load("checkpoint.pt", map_location=lambda storage, place: storage)["x"
 net.load_state_dict(host["net"])
 e = net  #= gpu
 """,
+    "loaded tensors take the place of those with their names": """
+net = nn.Module()
+net.one, net.two = nn.Linear(2, 2).to(device), nn.Sequential(nn.Linear(2, 2)).to(device)
+net.register_buffer("kept", torch.zeros(2, device=device), persistent=False)
+state = {"two.0.weight": torch.zeros(2, 2), "two.0.bias": torch.zeros(2), "other": torch.zeros(2)}
+net.load_state_dict(state, strict=False, assign=True)
+a = net.one.weight + torch.zeros(2, device=device)  #= gpu
+b = net.two[0].weight  #= cpu
+net.load_state_dict({name: value.cpu() for name, value in net.state_dict().items()}, assign=True)
+c = net.one.weight  #= cpu
+d = net.kept  #= gpu
+""",
+    "names of parameters": """
+net = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 2, bias=False))).to(device)
+host = {name: p.detach().cpu() for name, p in net.named_parameters()}
+a = host["1.0.weight"]  #= cpu
+names = [name for name, _ in net.named_parameters("m")]
+b = names[0]  #= 'm.0.weight'
+c = net.state_dict()["1.0.weight"]  #= gpu
+inner = {name.removeprefix("1."): p for name, p in net.state_dict().items() if name.startswith("1.")}
+d = inner["0.weight"]  #= gpu
+""",
     "a checkpoint used where it was mapped": """
 torch.save({"mean": torch.zeros(2)}, "stats.pt")
 stats = torch.load("stats.pt", map_location="cpu")

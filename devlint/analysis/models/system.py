@@ -51,7 +51,7 @@ RESULTS: Final[dict[str, tuple[Value, str]]] = {
         STRING,
         "time.strftime time.ctime time.asctime os.getcwd os.path.abspath os.path.realpath os.path.expanduser "
         "os.path.expandvars socket.gethostname platform.node platform.platform getpass.getpass "
-        "getpass.getuser json.dumps "
+        "getpass.getuser "
         "pprint.pformat textwrap.dedent textwrap.fill tempfile.mkdtemp tempfile.gettempdir shutil.which "
         "inspect.getsource "
         "traceback.format_exc subprocess.getoutput uuid.uuid4 hashlib.md5 base64.b64encode "
