@@ -299,6 +299,12 @@ def length(value: Value) -> int | None:
     return None
 
 
+def path_text(value: Value) -> str | None:
+    """The text of a path, which is a string or a `Path`; None where it is not known."""
+    text = value.value if isinstance(value, Const) else value.state.get("text") if isinstance(value, Instance) else None
+    return text if isinstance(text, str) else None
+
+
 def index_number(value: Value) -> int | None:
     """Return the integer that an index surely is."""
     if isinstance(value, Const) and isinstance(value.value, int):

@@ -84,6 +84,64 @@ c = net.state_dict()["1.0.weight"]  #= gpu
 inner = {name.removeprefix("1."): p for name, p in net.state_dict().items() if name.startswith("1.")}
 d = inner["0.weight"]  #= gpu
 """,
+    "a round trip through a file with a name of its own": """
+import io, os, tempfile
+from pathlib import Path
+x = torch.zeros(2, device=device)
+name = os.path.join(tempfile.mkdtemp(), "c.pt")
+torch.save({"o": {"pre": [x], "n": 3}}, name)
+first = torch.load(name, map_location="cpu")
+a = first["o"].pop("pre")  #= [cpu]
+n = first["o"]["n"]  #= 3
+folder = Path(tempfile.mkdtemp()) / "d"
+folder.mkdir()
+torch.save({"x": x}, folder / "c.pt")
+b = torch.load(str(folder / "c.pt"))["x"]  #= gpu
+c = torch.load(f"{folder}/c.pt", map_location="cpu")["x"]  #= cpu
+buffer = io.BytesIO()
+torch.save([x], buffer)
+buffer.seek(0)
+d = torch.load(buffer, map_location="cpu")  #= [cpu]
+with tempfile.TemporaryDirectory() as inner:
+    torch.save([x], os.path.join(inner, "a.pt"))
+    e = torch.load(inner + "/a.pt")[0]  #= gpu
+with tempfile.NamedTemporaryFile() as file:
+    torch.save([x], file.name)
+    f = torch.load(file.name)[0]  #= gpu
+parts = (folder / "c.pt").parent.name, (folder / "c.pt").suffix
+g = parts  #= ['d','.pt']
+""",
+    "what is saved stays as it was": """
+import os, tempfile
+saved, name = {"x": torch.zeros(2, device=device)}, os.path.join(tempfile.mkdtemp(), "c.pt")
+torch.save(saved, name)
+saved["x"] = torch.zeros(2)
+a = torch.load(name)["x"]  #= gpu
+again = torch.load(name)
+again["x"] = torch.zeros(2)
+b = torch.load(name)["x"]  #= gpu
+""",
+    "two files are two": """
+import os, tempfile
+def written(value):
+    name = os.path.join(tempfile.mkdtemp(), "c.pt")
+    torch.save(value, name)
+    return name
+here, there = written(torch.zeros(2)), written(torch.zeros(2, device=device))
+a = torch.load(here)  #= cpu
+b = torch.load(there)  #= gpu
+""",
+    "a file of unknown content, used as what it may hold": """
+import os, tempfile
+name = os.path.join(tempfile.mkdtemp(), "c.pt")
+with open(name, "wb") as file:
+    torch.save({"o": {"x": torch.zeros(2), "n": 3}, "device": "cpu" if device.type == "cpu" else "cuda"}, file)
+loaded = torch.load(name, map_location="cpu")
+a = loaded["o"].pop("x")  #= cpu
+n = loaded["o"].get("n", 0) * torch.zeros(2, device=device)  #= gpu ?
+b = torch.zeros(2).to(loaded["device"])  #= gpu ?
+c = b + torch.zeros(2, device=device)  #= gpu ?
+""",
     "a checkpoint used where it was mapped": """
 torch.save({"mean": torch.zeros(2)}, "stats.pt")
 stats = torch.load("stats.pt", map_location="cpu")
