@@ -10,6 +10,7 @@ from devlint.analysis.choices import decide
 from devlint.analysis.devices import indexed_device_name
 from devlint.analysis.dispatch import evaluates
 from devlint.analysis.frames import Frame
+from devlint.analysis.host import read_pending
 from devlint.analysis.plain import NotConstant, join_all, key_of, path_text, without_repeats
 from devlint.analysis.values import (
     MAX_ITEMS,
@@ -20,6 +21,7 @@ from devlint.analysis.values import (
     Mapping,
     Scalar,
     Sequence,
+    Tensor,
     Unknown,
     Value,
 )
@@ -145,6 +147,8 @@ def evaluate_fstring(machine: Machine, node: ir.FString, frame: Frame) -> Value:
         elif isinstance(value, Instance) and (path := path_text(value)) is not None:
             text += path
         else:
+            if isinstance(value, Tensor):
+                read_pending(machine, value, "", node, frame)
             if not known:
                 continue
             if text in ("cuda:", "cuda") and isinstance(value, (Unknown, Scalar)):

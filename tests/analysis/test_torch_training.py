@@ -195,6 +195,48 @@ x = torch.ones(1000, device=device)
 host = x.to("cpu", non_blocking=True)  # DEV405: gpu1 gpu2
 host.numpy().sum()
 """,
+    "a copy that an operator reads": """
+x = torch.ones(1000, device=device)
+host = x.to("cpu", non_blocking=True)  # DEV405: gpu1 gpu2
+(torch.zeros(1000) + host).sum()
+""",
+    "a copy that a comparison reads": """
+x = torch.ones(1000, device=device)
+host = x.to("cpu", non_blocking=True)  # DEV405: gpu1 gpu2
+(host > 0).all()
+""",
+    "a copy that is printed": """
+x = torch.ones(1000, device=device)
+host = x.to("cpu", non_blocking=True)  # DEV405: gpu1 gpu2
+print(host)
+""",
+    "a copy that is formatted": """
+x = torch.ones(1000, device=device)
+host = x.to("cpu", non_blocking=True)  # DEV405: gpu1 gpu2
+text = f"mean {host}"
+""",
+    "copies into buffers by name": """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)).to(device)
+host = {name: torch.empty(p.shape, pin_memory=device.type == "cuda") for name, p in net.named_parameters()}
+for name, p in net.named_parameters():
+    host[name].copy_(p.detach(), non_blocking=True)  # DEV405: gpu1 gpu2
+host["1.bias"].numpy()
+""",
+    "copies into buffers by names that aren't known": """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)).to(device)
+host = {str(object())[:0]: torch.empty(2, 2, pin_memory=device.type == "cuda") for _ in range(2)}
+host[""].copy_(net[0].weight.detach(), non_blocking=True)  # DEV405: gpu1 gpu2
+host[""].numpy()
+""",
+    "copies that are waited for, then read": """
+x = torch.ones(1000, device=device)
+host = x.to("cpu", non_blocking=True)
+shape = host.shape
+if torch.cuda.is_available():
+    torch.cuda.synchronize()
+print(host, f"{host}", host + 1, host > 0)
+a = host * 2  #= cpu
+""",
     "a copy that is waited for": """
 x = torch.ones(1000, device=device)
 host = x.to("cpu", non_blocking=True)
