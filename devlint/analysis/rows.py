@@ -222,9 +222,7 @@ def _variadic(call: Call, row: Row, name: str, demand: str, values: list[Value])
         at = next(index for index, parameter in enumerate(row.parameters) if parameter.name == name)
         nodes = call.node.args[at:]
     known = len(nodes) == len(values) and not any(isinstance(node, ir.Starred) for node in nodes)
-    return [
-        Part(value, demand, nodes[index] if known else None, parameter=name) for index, value in enumerate(values)
-    ]
+    return [Part(value, demand, nodes[index] if known else None, parameter=name) for index, value in enumerate(values)]
 
 
 def _meet_index(machine: Machine, parts: list[Part], node: ir.Node, frame: Frame) -> bool:

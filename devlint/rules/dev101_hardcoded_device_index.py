@@ -101,7 +101,8 @@ def fixed_against_chosen(event: MixedDevices, context: TextContext) -> Iterator[
         return
     culprit = event.culprit
     others = ", ".join(f"{quoted(o.text)} is on {o.device}" for o in event.operands if o is not culprit)
-    message = f"`{context.text(event.root)}` puts {quoted(culprit.text)} on {culprit.device} whatever was chosen, {others}"
+    what = f"{quoted(culprit.text)} on {culprit.device}"
+    message = f"`{context.text(event.root)}` puts {what} whatever was chosen, {others}"
     yield Diagnosis(
         event.root, message, event, trail(event, event.root, steps(culprit)), "take the device of the other operand"
     )
