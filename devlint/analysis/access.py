@@ -30,6 +30,7 @@ from devlint.analysis.values import (
     Instance,
     Method,
     ModuleValue,
+    OneOf,
     Unknown,
     Value,
 )
@@ -196,7 +197,7 @@ def _always(machine: Machine, value: Value) -> bool | None:
     return True
 
 
-for _kind in (Function, Bound, Method, Class, ModuleValue, DeviceValue):
+for _kind in (Function, Bound, Method, Class, OneOf, ModuleValue, DeviceValue):
     TRUTH[_kind] = _always
 
 

@@ -15,7 +15,7 @@ from devlint.analysis.access import (
 from devlint.analysis.classes import external_bases, find
 from devlint.analysis.constants import as_text
 from devlint.analysis.dispatch import METHODS, Call, method_models, models
-from devlint.analysis.host import note_wait
+from devlint.analysis.host import note_wait, read_pending
 from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import build, from_keys
 from devlint.analysis.modules import members
@@ -278,6 +278,7 @@ def nothing(machine: Machine, call: Call) -> Value | None:
     for value in call.positional:
         if isinstance(value, Tensor):
             note_wait(machine, value, "print", call.node, call.frame)
+            read_pending(machine, value, "print", call.node, call.frame)
     return NONE
 
 

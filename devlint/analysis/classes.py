@@ -175,14 +175,12 @@ def construct(machine: Machine, cls: Class, call: Call) -> Value:
     """Build an instance of a user class."""
     machine.visited[cls.node] = None
     made = find(cls, "__new__")
-    instance = Instance(cls, machine.site(call.node, call.frame))
-    if is_module_class(cls):
-        instance.module = ModuleState()
     if (made is not None and isinstance(made[0], Function)) or cls.properties.get("built elsewhere"):
         return UNKNOWN
     special = _special_class(machine, cls, call)
     if special is not None:
         return special
+    instance = bare_instance(machine, cls, call)
     init = find(cls, "__init__")
     if init is not None:
         call_value(machine, Bound(init[0], instance), call)
@@ -192,6 +190,14 @@ def construct(machine: Machine, cls: Class, call: Call) -> Value:
         initialise_external(machine, cls, instance, call)
         if instance.module is not None:
             call_method(machine, Super(cls, instance), "__init__", call)
+    return instance
+
+
+def bare_instance(machine: Machine, cls: Class, call: Call) -> Instance:
+    """An instance without fields, as `__new__` makes it."""
+    instance = Instance(cls, machine.site(call.node, call.frame))
+    if is_module_class(cls):
+        instance.module = ModuleState()
     return instance
 
 
@@ -322,6 +328,8 @@ def class_attribute(machine: Machine, value: Class, name: str, node: ir.Node, fr
         return attribute
     if name == "__name__":
         return const(value.name)
+    if name == "__new__" and not value.properties.get("enum"):
+        return External("builtins.object.__new__")
     for path in external_bases(value):
         if name in CLASS_METHODS.get(path, ()):
             return Bound(External(f"{path}.{name}"), value)

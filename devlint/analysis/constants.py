@@ -18,6 +18,7 @@ from devlint.analysis.plain import (
     lift,
     lower,
     missing,
+    path_text,
 )
 from devlint.analysis.sequences import bounds
 from devlint.analysis.values import (
@@ -143,7 +144,8 @@ def as_text(value: Value) -> Const | None:
         return value
     if isinstance(value, DeviceValue):
         return Const(str(value), value.site)
-    return None
+    path = path_text(value)
+    return None if path is None else Const(path)
 
 
 # -- items

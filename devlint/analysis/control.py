@@ -26,6 +26,7 @@ from devlint.analysis.values import (
     Unknown,
     Value,
     birth,
+    constant,
 )
 from devlint.syntax import ir
 from devlint.syntax.walk import walk
@@ -317,8 +318,10 @@ def _held(node: ir.Expr, frame: Frame) -> Value | None:
 
 
 def _is_named(value: Value) -> bool:
-    """Whether an item of an open sequence is one of its own: a module, or a pair with one."""
+    """Whether an item of an open sequence is one of its own: a module, a pair with one, or a tensor with its name."""
     if isinstance(value, Sequence) and value.kind == "tuple":
+        if [part.__class__ for part in value.items] == [Const, Tensor]:
+            return isinstance(constant(value.items[0]), str)
         return any(_is_named(part) for part in value.items)
     return isinstance(value, Instance) and value.module is not None
 

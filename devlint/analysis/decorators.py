@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from devlint.analysis.access import call_value, path_of
 from devlint.analysis.choices import decide
 from devlint.analysis.classes import annotated_fields
-from devlint.analysis.dispatch import MODELS, Call
+from devlint.analysis.dispatch import METHODS, MODELS, Call
 from devlint.analysis.frames import Frame
 from devlint.analysis.values import (
     UNKNOWN,
@@ -18,6 +18,7 @@ from devlint.analysis.values import (
     External,
     Function,
     Instance,
+    Method,
     Unknown,
     Value,
 )
@@ -85,11 +86,24 @@ def decorate(machine: Machine, decorator: ir.Expr, value: Value, node: Any, fram
         return _called(machine, applied, value, node, frame)
     if isinstance(applied, External) and applied.path in MODELS:
         return call_value(machine, applied, Call([value], {}, node, frame))
+    if _is_modelled(applied):
+        made = call_value(machine, applied, Call([value], {}, node, frame))
+        if made is not UNKNOWN:
+            return made
     if isinstance(value, Class):
         # It registers the class, or adds to it: what is asked of an instance may be answered elsewhere.
         value.bases, value.order = [*value.bases, UNKNOWN], None
         return value
     return UNKNOWN
+
+
+def _is_modelled(applied: Value) -> bool:
+    """Whether a decorator is a method of an external object that a model answers for, or such an object is called."""
+    name = applied.name if isinstance(applied, Method) else "__call__"
+    holder = applied.receiver if isinstance(applied, Method) else applied
+    return (
+        isinstance(holder, Instance) and isinstance(holder.cls, External) and name in METHODS.get(holder.cls.path, ())
+    )
 
 
 _EXPENSIVE = 200

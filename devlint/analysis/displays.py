@@ -10,15 +10,18 @@ from devlint.analysis.choices import decide
 from devlint.analysis.devices import indexed_device_name
 from devlint.analysis.dispatch import evaluates
 from devlint.analysis.frames import Frame
-from devlint.analysis.plain import NotConstant, join_all, key_of, without_repeats
+from devlint.analysis.host import read_pending
+from devlint.analysis.plain import NotConstant, join_all, key_of, path_text, without_repeats
 from devlint.analysis.values import (
     MAX_ITEMS,
     UNKNOWN,
     Const,
     DeviceValue,
+    Instance,
     Mapping,
     Scalar,
     Sequence,
+    Tensor,
     Unknown,
     Value,
 )
@@ -141,7 +144,11 @@ def evaluate_fstring(machine: Machine, node: ir.FString, frame: Frame) -> Value:
                 site = value.site  # `get_device()` said so
         elif isinstance(value, DeviceValue):
             text += str(value)
+        elif isinstance(value, Instance) and (path := path_text(value)) is not None:
+            text += path
         else:
+            if isinstance(value, Tensor):
+                read_pending(machine, value, "", node, frame)
             if not known:
                 continue
             if text in ("cuda:", "cuda") and isinstance(value, (Unknown, Scalar)):

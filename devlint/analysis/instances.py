@@ -64,7 +64,7 @@ def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.No
     if name == "__class__":
         return value.cls
     if name == "__dict__":
-        return fields_of(value)
+        return fields_as_dict(value, True)
     if value.module is not None:
         return module_attribute(machine, value, name, node, frame)
     for path in external_bases(value.cls):
@@ -83,9 +83,9 @@ def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.No
     return Unknown(f"{inner}.{name}", bool(value.state.get("named"))) if inner else UNKNOWN
 
 
-def fields_of(value: Instance) -> Mapping:
+def fields_as_dict(value: Instance, is_open: bool) -> Mapping:
     """`instance.__dict__`: what is written there are fields."""
-    fields = Mapping(dict(value.fields), None, True)
+    fields = Mapping(dict(value.fields), None, is_open)
     fields.of = value if value.module is None else None
     return fields
 

@@ -7,8 +7,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import assign_attribute, attribute, call_method, has_attribute, path_of
-from devlint.analysis.classes import is_subclass, mro, truth_of_isinstance
+from devlint.analysis.classes import (
+    bare_instance,
+    is_module_class,
+    is_open_class,
+    is_subclass,
+    mro,
+    truth_of_isinstance,
+)
 from devlint.analysis.dispatch import Call, method_models, models
+from devlint.analysis.instances import fields_as_dict
 from devlint.analysis.machine import text_of
 from devlint.analysis.values import (
     BOOL,
@@ -131,6 +139,15 @@ def super_call(machine: Machine, call: Call) -> Value | None:
 def object_call(machine: Machine, call: Call) -> Value | None:
     """`object()`."""
     return Instance(External("builtins.object"), machine.site(call.node, call.frame))
+
+
+@models("builtins.object.__new__")
+def bare_object(machine: Machine, call: Call) -> Value | None:
+    """`object.__new__(cls)`: an instance of which `__init__` has not run."""
+    cls = call.positional[0] if call.positional else UNKNOWN
+    if not isinstance(cls, Class) or (is_open_class(cls) and not is_module_class(cls)):
+        return UNKNOWN
+    return bare_instance(machine, cls, call)
 
 
 @models("builtins.object.__setattr__")
@@ -260,7 +277,7 @@ def fields_of(machine: Machine, call: Call) -> Value | None:
         return Mapping(dict(call.frame.names), None, True)
     value = call.positional[0]
     if isinstance(value, Instance):
-        return Mapping(dict(value.fields), None, isinstance(value.cls, External))
+        return fields_as_dict(value, isinstance(value.cls, External) or value.module is not None)
     return Unknown(value.path, value.named) if isinstance(value, Unknown) else Mapping({}, None, True)
 
 

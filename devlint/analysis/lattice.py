@@ -131,6 +131,7 @@ class Loss:
         joined.is_parameter = a.is_parameter and b.is_parameter
         joined.size = a.size if a.size == b.size else None
         joined.dtype = a.dtype if a.dtype == b.dtype else None
+        joined.pinned = a.pinned and b.pinned
         if a.pending is not None and b.pending is not None:
             joined.pending = min(a.pending, b.pending)
         return joined

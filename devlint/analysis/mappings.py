@@ -15,12 +15,18 @@ from devlint.analysis.values import (
     SCALAR,
     SIZE,
     UNKNOWN,
+    Bound,
+    Class,
+    Function,
     Instance,
     Mapping,
+    OneOf,
     Sequence,
     Value,
     const,
+    is_none,
 )
+from devlint.semantics.devices import parse_device
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -87,7 +93,7 @@ def get(machine: Machine, value: Mapping, key: Value) -> Value | None:
         values = list(value.items.values()) + ([] if value.rest is None else [value.rest])
         if not values:
             return UNKNOWN if value.open else None
-        return values[0] if len(values) == 1 else join_all(machine, values)
+        return values[0] if len(values) == 1 else _one_of(value) or join_all(machine, values)
     try:
         found = value.items.get(known)
     except TypeError:
@@ -95,6 +101,19 @@ def get(machine: Machine, value: Mapping, key: Value) -> Value | None:
     if found is not None:
         return found
     return value.rest if value.rest is not None else UNKNOWN if value.open else None
+
+
+def _one_of(value: Mapping) -> OneOf | None:
+    """A table of user functions or classes under names that are no devices, asked for one that is not known."""
+    names = all(isinstance(key, str) and parse_device(key) is None for key in value.items)
+    options = list(value.items.values())
+    if not names or len(options) > MAX_OPTIONS or not all(isinstance(one, _USER_CODE) for one in options):
+        return None
+    return OneOf(options, value.open)
+
+
+_USER_CODE: Final = (Function, Bound, Class)
+MAX_OPTIONS: Final = 8
 
 
 @on(ITEM, Mapping)
@@ -215,6 +234,10 @@ def _get(machine: Machine, value: Mapping, call: Call) -> Value:
         if not value.items and not value.open:
             return default
         found = get(machine, value, call.positional[0])
+        if isinstance(found, OneOf) and is_none(default):
+            return OneOf(found.options, True)
+        if isinstance(found, OneOf) and isinstance(default, _USER_CODE):
+            return OneOf([*found.options, default], found.open)
         return default if found is None else join_all(machine, (found, default))
     return UNKNOWN if value.rest is None else value.rest
 

@@ -276,9 +276,27 @@ def _error(operands: Items[tuple[Tensor, Part]], operation: str, callee: str) ->
 
 def operand(machine: Machine, tensor: Tensor, part: Part | None, site: Site, frame: Frame) -> Operand:
     """Describe a tensor for an event."""
-    where = site if part is None or part.node is None else machine.site(part.node, frame)
+    node, is_item = (None, False) if part is None else _written(tensor, part)
+    where = site if node is None else machine.site(node, frame)
     text = part.name if part is not None and part.name else source_text(machine, where)
-    return Operand(text, tensor.device or "", where, marks(tensor.origin))
+    return Operand(f"an item of `{text}`" if is_item else text, tensor.device or "", where, marks(tensor.origin))
+
+
+def _written(tensor: Tensor, part: Part) -> tuple[ir.Node | None, bool]:
+    """The expression that a tensor was written as; or the container's, and that the tensor is but an item of it."""
+    node, value = part.node, part.value
+    while isinstance(value, Sequence) and node is not None:
+        if not isinstance(node, ir.Display) or len(node.items) != len(value.items):
+            return node, not part.name
+        index = next((at for at, item in enumerate(value.items) if _holds(item, tensor)), None)
+        if index is None or any(isinstance(item, ir.Starred) for item in node.items):
+            return node, not part.name
+        node, value = node.items[index], value.items[index]
+    return node, isinstance(value, Mapping) and node is not None and not part.name
+
+
+def _holds(value: Value, tensor: Tensor) -> bool:
+    return any(found is tensor for found in tensors_in(value))
 
 
 def trace_root(machine: Machine, tensor: Tensor, node: ir.Node, frame: Frame) -> tuple[CauseKind, Site]:

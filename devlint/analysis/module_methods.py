@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from devlint.analysis.access import attribute, call_value, iterate
@@ -18,6 +18,8 @@ from devlint.analysis.modules import (
     initialise_builtin,
     miss_wrapped,
     module_attribute,
+    named_modules,
+    named_tensors,
     own_children,
     register_attribute,
     registered,
@@ -25,13 +27,14 @@ from devlint.analysis.modules import (
 )
 from devlint.analysis.results import derived
 from devlint.analysis.values import (
+    MAX_ITEMS,
     NONE,
+    STRING,
     UNKNOWN,
     Const,
     External,
     Instance,
     Mapping,
-    Scalar,
     Sequence,
     Tensor,
     Value,
@@ -42,6 +45,7 @@ from devlint.semantics import table
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
+    from devlint.analysis.origins import Origin
 
 
 def module_method(machine: Machine, value: Instance, name: str, call: Call) -> Value:
@@ -117,9 +121,10 @@ def _parameters(machine: Machine, value: Instance, name: str, call: Call) -> Val
 
 @on(_BASE, "named_parameters", "named_buffers")
 def _named_parameters(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    prefix = constant(call.argument(0, "prefix")) if call.given(0, "prefix") is not None else ""
     pairs: list[Value] = [
-        Sequence("tuple", [Scalar(kind="string"), tensor])
-        for tensor, _, _ in registered(value)
+        Sequence("tuple", [const(path) if path is not None and isinstance(prefix, str) else STRING, tensor])
+        for path, tensor, _ in named_tensors(value, prefix if isinstance(prefix, str) else "")
         if tensor.is_parameter == (name == "named_parameters")
     ]
     return Sequence("generator", pairs, True)
@@ -137,34 +142,34 @@ def _children(machine: Machine, value: Instance, name: str, call: Call) -> Value
 @on(_BASE, "named_children", "named_modules")
 def _named_children(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     assert value.module is not None
-    named = _named(value, "") if name == "named_modules" else own_children(value)
+    named = named_modules(value) if name == "named_modules" else own_children(value)
     pairs: list[Value] = [Sequence("tuple", [const(path), part]) for path, part in named]
     return Sequence("generator", pairs, value.module.unsure)
 
 
-def _named(value: Instance, prefix: str, seen: set[int] | None = None) -> Iterator[tuple[str, Instance]]:
-    """The module and all below it, by dotted names."""
-    seen = set() if seen is None else seen
-    if value.module is None or id(value) in seen:
-        return
-    seen.add(id(value))
-    yield prefix, value
-    for name, child in own_children(value):
-        yield from _named(child, f"{prefix}.{name}" if prefix else name, seen)
+TRANSIENT: Final = "transient"
+"""Under this key of its state, a module keeps the names of buffers that its `state_dict` leaves out."""
 
 
 @on(_BASE, "state_dict")
 def _state_dict(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     items: dict[Any, Value] = {}
-    for tensor, owner, place in registered(value):
-        if owner is value and isinstance(place, str):
-            items[place] = derived(tensor)
-            items[place].requires_grad = False  # type: ignore[attr-defined]
-    rest: Value | None = None
+    prefix = constant(call.given(1, "prefix"))
+    for path, tensor, owner in named_tensors(value):
+        if path is not None and len(items) < MAX_ITEMS and not _is_transient(path, owner):
+            held = derived(tensor)
+            held.requires_grad = False
+            items[path] = held
+    if isinstance(prefix, str):
+        items = {prefix + path: held for path, held in items.items()}
     devices = {tensor.device for tensor, _, _ in registered(value)}
-    if len(devices) == 1:
-        rest = Tensor(devices.pop())
+    rest = Tensor(devices.pop()) if len(devices) == 1 else None
     return Mapping(items, rest, True, "state_dict")
+
+
+def _is_transient(path: str, owner: Instance) -> bool:
+    """Whether the tensor of that dotted name is a buffer that is not saved."""
+    return path.rpartition(".")[2] in owner.state.get(TRANSIENT, ())
 
 
 @on(_BASE, "zero_grad", "extra_repr")
@@ -177,16 +182,43 @@ def _load_state_dict(machine: Machine, value: Instance, name: str, call: Call) -
     """Values are copied to where the module is; with `assign=True` the loaded tensors take its parameters' place."""
     if constant(call.argument(2, "assign")) is True:
         state = call.argument(0, "state_dict")
-        loaded = tensors_in(state) if isinstance(state, Mapping) else []
-        if isinstance(state, Mapping) and isinstance(state.rest, Tensor):
-            loaded.append(state.rest)
-        devices = {tensor.device for tensor in loaded}
-        device = devices.pop() if len(devices) == 1 else None
-        mark = machine.origin("loaded", call.node, call.frame, device)
-        for tensor, _, _ in list(registered(value)):
+        partial = call.argument(1, "strict")
+        strict = not call.open and (partial is None or constant(partial) is True)
+        places: dict[str | None, Origin] = {}
+        for path, tensor, owner in list(named_tensors(value)):
+            if path is not None and _is_transient(path, owner):
+                continue
+            device = _assigned(state, path, tensor, strict)
+            if device is KEPT:
+                continue
+            if device not in places:
+                places[device] = machine.origin("loaded", call.node, call.frame, device)
             machine.store.set(tensor, "device", device)
-            machine.store.set(tensor, "origin", mark)
+            machine.store.set(tensor, "origin", places[device])
     return UNKNOWN
+
+
+KEPT: Final = "kept"
+"""What stands for a device where a parameter is not replaced."""
+
+
+def _assigned(state: Value | None, path: str | None, tensor: Tensor, strict: bool) -> str | None:
+    """The device of what `load_state_dict(state, assign=True)` puts in a tensor's place, None where it isn't known."""
+    if not isinstance(state, Mapping):
+        return None
+    held = state.items.get(path) if path is not None else None
+    if held is not None:
+        return held.device if isinstance(held, Tensor) else None
+    possible = {part.device for part in tensors_in(state)}
+    if isinstance(state.rest, Tensor):
+        possible.add(state.rest.device)
+    elif state.open:
+        possible.add(None)
+    if not strict:
+        if not state.open and path is not None:
+            return KEPT
+        possible.add(tensor.device)
+    return possible.pop() if len(possible) == 1 else None
 
 
 @on(_BASE, "register_buffer", "register_parameter", "add_module", "register_module")
@@ -209,6 +241,8 @@ def _register_named(machine: Machine, value: Instance, name: str, call: Call) ->
         new = Tensor(new.device, new.rank, new.origin)
     machine.store.epoch += 1
     machine.store.put(value.fields, field, UNKNOWN if new is None else new)
+    if constant(call.argument(2, "persistent")) is False:
+        machine.store.put(value.state, TRANSIENT, (*value.state.get(TRANSIENT, ()), field))
     if kind == "module" and isinstance(new, Instance) and module.children and builtin_path(value) == _SEQUENTIAL:
         machine.store.put(module.kinds, field, "")
         machine.store.set(module, "children", [*module.children, new])

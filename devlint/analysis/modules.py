@@ -75,6 +75,36 @@ def registered(instance: Instance, seen: set[int] | None = None) -> Iterator[tup
             yield from registered(value, seen)
 
 
+def own_tensors(value: Instance) -> Iterator[tuple[str | None, Tensor]]:
+    """The parameters and buffers that a module registers itself, by name; None where the name is not known."""
+    module = value.module
+    assert module is not None
+    for index, child in enumerate(module.children or ()):
+        if isinstance(child, Tensor):
+            yield None if module.unsure else str(index), child
+    for name, field in list(value.fields.items()):
+        if isinstance(field, Tensor) and module.kinds.get(name) in ("parameter", "buffer"):
+            yield name, field
+
+
+def named_modules(value: Instance, prefix: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, Instance]]:
+    """The module and all below it, each once, by dotted names."""
+    seen = set() if seen is None else seen
+    if value.module is None or id(value) in seen:
+        return
+    seen.add(id(value))
+    yield prefix, value
+    for name, child in own_children(value):
+        yield from named_modules(child, f"{prefix}.{name}" if prefix else name, seen)
+
+
+def named_tensors(value: Instance, prefix: str = "") -> Iterator[tuple[str | None, Tensor, Instance]]:
+    """The parameters and buffers of a module and its submodules: dotted name, where it is known, tensor, owner."""
+    for path, owner in named_modules(value, prefix):
+        for name, tensor in own_tensors(owner):
+            yield None if name is None else f"{path}.{name}" if path else name, tensor, owner
+
+
 def submodules(instance: Instance, found: dict[int, Instance] | None = None) -> dict[int, Instance]:
     """The module and all registered submodules, by identity."""
     found = {} if found is None else found

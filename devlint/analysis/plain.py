@@ -19,6 +19,7 @@ from devlint.analysis.values import (
     Function,
     Instance,
     Mapping,
+    OneOf,
     Scalar,
     Sequence,
     Tensor,
@@ -207,8 +208,8 @@ def equal(a: Value, b: Value) -> bool | None:
         return (a.type, a.index) == (b.type, b.index)
     if isinstance(a, External) and isinstance(b, External):
         return True if a.path == b.path else None
-    if isinstance(a, (Unknown, Scalar, Tensor, Array, External)) or isinstance(
-        b, (Unknown, Scalar, Tensor, Array, External)
+    if isinstance(a, (Unknown, Scalar, Tensor, Array, External, OneOf)) or isinstance(
+        b, (Unknown, Scalar, Tensor, Array, External, OneOf)
     ):
         return _scalar_differs(a, b)
     if isinstance(a, Instance) or isinstance(b, Instance):
@@ -297,6 +298,12 @@ def length(value: Value) -> int | None:
     if isinstance(value, Mapping) and not value.open:
         return len(value.items)
     return None
+
+
+def path_text(value: Value) -> str | None:
+    """The text of a path, which is a string or a `Path`; None where it is not known."""
+    text = value.value if isinstance(value, Const) else value.state.get("text") if isinstance(value, Instance) else None
+    return text if isinstance(text, str) else None
 
 
 def index_number(value: Value) -> int | None:

@@ -49,6 +49,11 @@ def derived(tensor: Tensor, rank: int | None = -1) -> Tensor:
     return made
 
 
+def is_any_content(value: Tensor) -> bool:
+    """Whether the tensor stands for anything that a file of unknown content holds: a dict, a number, a name."""
+    return value.rank is None and value.origin is not None and value.origin.kind == "loaded"
+
+
 def device_of(value: Tensor) -> Value:
     """`tensor.device`: always with an index on CUDA."""
     if value.device is None or value.device == POISON:

@@ -173,6 +173,9 @@ def _meet_row(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> 
         if value is None:
             continue
         if isinstance(value, list):
+            if demand not in ("cpu", "generator", "any"):
+                parts += _variadic(call, row, name, demand, value)
+                continue
             value = Sequence("tuple", value)
         where = argument_node(call, row, name)
         if demand == "cpu":
@@ -212,6 +215,16 @@ def _meet_row(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> 
             return Tensor(None), False
     _demand_generator(machine, row, call, bound, main)
     return main, False
+
+
+def _variadic(call: Call, row: Row, name: str, demand: str, values: list[Value]) -> list[Part]:
+    """The parts that the arguments of `*name` are, each with the expression that it was written as."""
+    nodes: list[ir.Expr] = []
+    if isinstance(call.node, ir.Call):
+        at = next(index for index, parameter in enumerate(row.parameters) if parameter.name == name)
+        nodes = call.node.args[at:]
+    known = len(nodes) == len(values) and not any(isinstance(node, ir.Starred) for node in nodes)
+    return [Part(value, demand, nodes[index] if known else None, parameter=name) for index, value in enumerate(values)]
 
 
 def _meet_index(machine: Machine, parts: list[Part], node: ir.Node, frame: Frame) -> bool:

@@ -18,6 +18,7 @@ from devlint.analysis.host import pin, read_pending, synchronize, to_host
 from devlint.analysis.moves import note_transfer
 from devlint.analysis.results import (
     derived,
+    is_any_content,
     shape,
 )
 from devlint.analysis.rows import apply_row
@@ -86,7 +87,7 @@ def method_to(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
             made.device = None
         return made
     if isinstance(target, Tensor):
-        return moved(machine, value, target.device, call)
+        return moved(machine, value, None if is_any_content(target) else target.device, call)
     if isinstance(target, Unknown):
         made = Tensor(None, value.rank, value.origin)
         made.requires_grad = value.requires_grad

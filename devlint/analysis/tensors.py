@@ -12,7 +12,7 @@ from devlint.analysis.dispatch import (
     Call,
     on,
 )
-from devlint.analysis.host import to_host
+from devlint.analysis.host import read_pending, to_host
 from devlint.analysis.meeting import Part, meet
 from devlint.analysis.results import (
     broadcast_rank,
@@ -132,9 +132,17 @@ def tensor_binary(
     )
     if clashed:
         return Tensor(POISON)
+    _read_operands(machine, left, right, node, frame)
     if main is None:
         return Tensor(None)
     return derived(main, broadcast_rank([left, right]) if operator != "@" else product_rank(left, right))
+
+
+def _read_operands(machine: Machine, left: Value, right: Value, node: ir.Node, frame: Frame) -> None:
+    """An operator on the host reads what it is given."""
+    for side in (left, right):
+        if isinstance(side, Tensor) and side.pending is not None and side.device == "cpu":
+            read_pending(machine, side, "", node, frame)
 
 
 _OPERATIONS = {
@@ -171,6 +179,7 @@ def compare_tensors(machine: Machine, symbol: str, left: Value, right: Value, no
     )
     if clashed:
         return Tensor(POISON)
+    _read_operands(machine, left, right, node, frame)
     if main is None:
         return UNKNOWN
     made = derived(main, broadcast_rank([left, right]))

@@ -264,6 +264,16 @@ class Method(Value):
         self.name = name
 
 
+class OneOf(Value):
+    """One of several functions or classes, nobody knows which: what a table of them has under an unknown key."""
+
+    __slots__ = ("options", "open")
+
+    def __init__(self, options: list[Value], open: bool = False) -> None:
+        self.options = options
+        self.open = open
+
+
 class Class(Value):
     """A user class object. `fields` are its attributes; `dataclass_fields` the names of its fields in order."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from devlint.analysis.events import DeviceUnavailable, MixedDevices
 from devlint.rules.base import Diagnosis, Example, Rule, TextContext
-from devlint.rules.text import steps, trail
+from devlint.rules.text import quoted, steps, trail
 from devlint.rules.unavailable import speaker, where
 
 BAD = """\
@@ -100,8 +100,9 @@ def fixed_against_chosen(event: MixedDevices, context: TextContext) -> Iterator[
     if event.cause != "hardcoded":
         return
     culprit = event.culprit
-    others = ", ".join(f"`{o.text}` is on {o.device}" for o in event.operands if o is not culprit)
-    message = f"`{context.text(event.root)}` puts `{culprit.text}` on {culprit.device} whatever was chosen, {others}"
+    others = ", ".join(f"{quoted(o.text)} is on {o.device}" for o in event.operands if o is not culprit)
+    what = f"{quoted(culprit.text)} on {culprit.device}"
+    message = f"`{context.text(event.root)}` puts {what} whatever was chosen, {others}"
     yield Diagnosis(
         event.root, message, event, trail(event, event.root, steps(culprit)), "take the device of the other operand"
     )

@@ -67,7 +67,13 @@ STEPS: dict[MarkKind, str] = {
 
 
 def quoted(text: str) -> str:
-    """Return program text in backticks, on one line, shortened in the middle when it is long."""
+    """Return program text in backticks, on one line, shortened in the middle when it is long.
+
+    What is said of a text that stands in backticks (`` an item of `xs` ``) stays as it is.
+    """
+    before, mark, inner = text.partition("`")
+    if mark and before:
+        return before + quoted(inner.rstrip("`"))
     line = " ".join(text.split())
     if len(line) > LONGEST:
         half = (LONGEST - 3) // 2

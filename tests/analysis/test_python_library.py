@@ -237,3 +237,68 @@ def test_places_of_device_names() -> None:
         assert isinstance(value, Const) and value.site is not None, name
         rows[name] = value.site.row
     assert rows == {"a": 1, "b": 1, "c": 3, "d": 4, "e": 5, "f": 6, "g": 7, "h": 8, "i": 9, "j": 10}
+
+
+def test_text_of_json() -> None:
+    """What was written as text is there again when it is read; a text that isn't known gives what the user chose."""
+    run = Run(
+        "import json\nsaved = json.dumps({'device': 'cuda', 'sizes': [1, 2], 'on': None})\nstate = json.loads(saved)\n"
+        "other = json.loads(input())\nbroken = json.loads('{')\ndeep = json.loads('[' * 4000)\n"
+        "text = json.dumps({'x': input()})"
+    )
+    assert run.python("state") == {"device": "cuda", "sizes": [1, 2], "on": None}
+    assert isinstance(run["other"], Unknown) and isinstance(run["broken"], Unknown)
+    assert not isinstance(run["text"], Const)
+
+
+def test_instances_without_init() -> None:
+    """`__new__` alone gives an instance that has only what is put into it."""
+    run = Run(
+        "class R:\n    kind = 'r'\n    def __init__(self):\n        self.device = 'cpu'\n"
+        "    @classmethod\n    def made(cls, state):\n        r = cls.__new__(cls)\n"
+        "        r.__dict__.update(state)\n        return r\n"
+        "class S(str):\n    pass\n"
+        "r = R.__new__(R)\nbefore = hasattr(r, 'device')\nr.device = 'cuda'\na = r.device\n"
+        "b = R.made({'device': 'meta'}).device\no = object.__new__(R)\no.__dict__['n'] = 4\nn = o.n\n"
+        "vars(o).update(m=5)\nm = o.m\nkind = o.kind\ns = S.__new__(S, 'cuda')"
+    )
+    assert [run.python(name) for name in ("before", "a", "b", "n", "m", "kind")] == [False, "cuda", "meta", 4, 5, "r"]
+    assert isinstance(run["s"], Unknown)
+
+
+def test_a_table_asked_for_a_name_that_is_not_known() -> None:
+    """Each function of the table may be the one: all run, from the same state, and what they give is joined."""
+    run = Run(
+        "seen = []\nclass Net:\n    pass\n"
+        "def one(x):\n    seen.append(1)\n    return x.cuda()\n"
+        "def two(x):\n    assert not seen\n    return x.to('cuda:0')\n"
+        "def three(x):\n    raise ValueError\n"
+        "import torch\nx = torch.zeros(2)\n"
+        "a = {'one': one, 'two': two, 'three': three}[input()](x)\n"
+        "b = {'one': one, 'two': two}.get(input(), two)(x)\n"
+        "f = {'one': one}.get(input())\n"
+        "c = {'cpu': one, 'cuda': two}[input()]\n"
+        "d = {'a': one, 'b': 3}[input()]\n",
+        GPU2,
+    )
+    assert run.ended
+    assert [_tensor(run[name]).device for name in "ab"] == ["cuda:0", "cuda:0"]
+    assert isinstance(run["c"], Unknown) and isinstance(run["d"], Unknown)
+
+
+def test_dispatch_by_class_and_by_name() -> None:
+    run = Run(
+        "import functools, operator, torch\n"
+        "@functools.singledispatch\ndef f(x):\n    return 'other'\n"
+        "@f.register\ndef _(x: torch.Tensor):\n    return 'tensor'\n"
+        "@f.register(list)\ndef _(x):\n    return [f(one) for one in x][0]\n"
+        "class A:\n    def run(self, x, y=1):\n        return x + y\n"
+        "class B(A):\n    pass\n"
+        "f.register(A, lambda x: 'a')\nf.register(B, lambda x: 'b')\n"
+        "a = f(torch.zeros(2))\nb = f([torch.zeros(2)])\nc = f('x')\nd = f(A())\ne = f(B())\ng = f(input)\n"
+        "m = operator.methodcaller('run', 2, y=3)(A())\n"
+        "n = operator.methodcaller(input())(A())\n"
+    )
+    assert [run.python(name) for name in "abcde"] == ["tensor", "tensor", "other", "a", "b"]
+    assert run.python("m") == 5
+    assert isinstance(run["n"], Unknown)

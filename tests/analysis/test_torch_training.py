@@ -73,6 +73,86 @@ d = torch.load("checkpoint.pt", map_location=lambda storage, place: storage)["x"
 net.load_state_dict(host["net"])
 e = net  #= gpu
 """,
+    "loaded tensors take the place of those with their names": """
+net = nn.Module()
+net.one, net.two = nn.Linear(2, 2).to(device), nn.Sequential(nn.Linear(2, 2)).to(device)
+net.register_buffer("kept", torch.zeros(2, device=device), persistent=False)
+state = {"two.0.weight": torch.zeros(2, 2), "two.0.bias": torch.zeros(2), "other": torch.zeros(2)}
+net.load_state_dict(state, strict=False, assign=True)
+a = net.one.weight + torch.zeros(2, device=device)  #= gpu
+b = net.two[0].weight  #= cpu
+net.load_state_dict({name: value.cpu() for name, value in net.state_dict().items()}, assign=True)
+c = net.one.weight  #= cpu
+d = net.kept  #= gpu
+""",
+    "names of parameters": """
+net = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 2, bias=False))).to(device)
+host = {name: p.detach().cpu() for name, p in net.named_parameters()}
+a = host["1.0.weight"]  #= cpu
+names = [name for name, _ in net.named_parameters("m")]
+b = names[0]  #= 'm.0.weight'
+c = net.state_dict()["1.0.weight"]  #= gpu
+inner = {name.removeprefix("1."): p for name, p in net.state_dict().items() if name.startswith("1.")}
+d = inner["0.weight"]  #= gpu
+""",
+    "a round trip through a file with a name of its own": """
+import io, os, tempfile
+from pathlib import Path
+x = torch.zeros(2, device=device)
+name = os.path.join(tempfile.mkdtemp(), "c.pt")
+torch.save({"o": {"pre": [x], "n": 3}}, name)
+first = torch.load(name, map_location="cpu")
+a = first["o"].pop("pre")  #= [cpu]
+n = first["o"]["n"]  #= 3
+folder = Path(tempfile.mkdtemp()) / "d"
+folder.mkdir()
+torch.save({"x": x}, folder / "c.pt")
+b = torch.load(str(folder / "c.pt"))["x"]  #= gpu
+c = torch.load(f"{folder}/c.pt", map_location="cpu")["x"]  #= cpu
+buffer = io.BytesIO()
+torch.save([x], buffer)
+buffer.seek(0)
+d = torch.load(buffer, map_location="cpu")  #= [cpu]
+with tempfile.TemporaryDirectory() as inner:
+    torch.save([x], os.path.join(inner, "a.pt"))
+    e = torch.load(inner + "/a.pt")[0]  #= gpu
+with tempfile.NamedTemporaryFile() as file:
+    torch.save([x], file.name)
+    f = torch.load(file.name)[0]  #= gpu
+parts = (folder / "c.pt").parent.name, (folder / "c.pt").suffix
+g = parts  #= ['d','.pt']
+""",
+    "what is saved stays as it was": """
+import os, tempfile
+saved, name = {"x": torch.zeros(2, device=device)}, os.path.join(tempfile.mkdtemp(), "c.pt")
+torch.save(saved, name)
+saved["x"] = torch.zeros(2)
+a = torch.load(name)["x"]  #= gpu
+again = torch.load(name)
+again["x"] = torch.zeros(2)
+b = torch.load(name)["x"]  #= gpu
+""",
+    "two files are two": """
+import os, tempfile
+def written(value):
+    name = os.path.join(tempfile.mkdtemp(), "c.pt")
+    torch.save(value, name)
+    return name
+here, there = written(torch.zeros(2)), written(torch.zeros(2, device=device))
+a = torch.load(here)  #= cpu
+b = torch.load(there)  #= gpu
+""",
+    "a file of unknown content, used as what it may hold": """
+import os, tempfile
+name = os.path.join(tempfile.mkdtemp(), "c.pt")
+with open(name, "wb") as file:
+    torch.save({"o": {"x": torch.zeros(2), "n": 3}, "device": "cpu" if device.type == "cpu" else "cuda"}, file)
+loaded = torch.load(name, map_location="cpu")
+a = loaded["o"].pop("x")  #= cpu
+n = loaded["o"].get("n", 0) * torch.zeros(2, device=device)  #= gpu ?
+b = torch.zeros(2).to(loaded["device"])  #= gpu ?
+c = b + torch.zeros(2, device=device)  #= gpu ?
+""",
     "a checkpoint used where it was mapped": """
 torch.save({"mean": torch.zeros(2)}, "stats.pt")
 stats = torch.load("stats.pt", map_location="cpu")
@@ -125,6 +205,48 @@ np.zeros(2).to(device)  # DEV403: cpu gpu1 gpu2
 x = torch.ones(1000, device=device)
 host = x.to("cpu", non_blocking=True)  # DEV405: gpu1 gpu2
 host.numpy().sum()
+""",
+    "a copy that an operator reads": """
+x = torch.ones(1000, device=device)
+host = x.to("cpu", non_blocking=True)  # DEV405: gpu1 gpu2
+(torch.zeros(1000) + host).sum()
+""",
+    "a copy that a comparison reads": """
+x = torch.ones(1000, device=device)
+host = x.to("cpu", non_blocking=True)  # DEV405: gpu1 gpu2
+(host > 0).all()
+""",
+    "a copy that is printed": """
+x = torch.ones(1000, device=device)
+host = x.to("cpu", non_blocking=True)  # DEV405: gpu1 gpu2
+print(host)
+""",
+    "a copy that is formatted": """
+x = torch.ones(1000, device=device)
+host = x.to("cpu", non_blocking=True)  # DEV405: gpu1 gpu2
+text = f"mean {host}"
+""",
+    "copies into buffers by name": """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)).to(device)
+host = {name: torch.empty(p.shape, pin_memory=device.type == "cuda") for name, p in net.named_parameters()}
+for name, p in net.named_parameters():
+    host[name].copy_(p.detach(), non_blocking=True)  # DEV405: gpu1 gpu2
+host["1.bias"].numpy()
+""",
+    "copies into buffers by names that aren't known": """
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)).to(device)
+host = {str(object())[:0]: torch.empty(2, 2, pin_memory=device.type == "cuda") for _ in range(2)}
+host[""].copy_(net[0].weight.detach(), non_blocking=True)  # DEV405: gpu1 gpu2
+host[""].numpy()
+""",
+    "copies that are waited for, then read": """
+x = torch.ones(1000, device=device)
+host = x.to("cpu", non_blocking=True)
+shape = host.shape
+if torch.cuda.is_available():
+    torch.cuda.synchronize()
+print(host, f"{host}", host + 1, host > 0)
+a = host * 2  #= cpu
 """,
     "a copy that is waited for": """
 x = torch.ones(1000, device=device)

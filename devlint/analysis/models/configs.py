@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models
 from devlint.analysis.machine import text_of
-from devlint.analysis.plain import pair
+from devlint.analysis.plain import compute, lift, pair
 from devlint.analysis.values import (
     NONE,
     SIZE,
+    STRING,
     TRUE,
     UNKNOWN,
+    Const,
     External,
     Instance,
     Mapping,
@@ -189,7 +192,25 @@ def to_container(machine: Machine, call: Call) -> Value | None:
     return Mapping(dict(value.fields), None, bool(value.state.get("open"))) if isinstance(value, Instance) else value
 
 
-@models("yaml.safe_load", "yaml.load", "yaml.full_load", "json.load", "json.loads", "toml.load", "tomllib.load")
+@models("json.loads")
+def read_json(machine: Machine, call: Call) -> Value | None:
+    """`json.loads(text)`: a text that the program has itself says what it holds."""
+    text = call.argument(0, "s")
+    if not isinstance(text, Const) or not isinstance(text.value, (str, bytes)) or len(call.values()) > 1:
+        return Unknown("config", True)
+    try:
+        return lift(json.loads(text.value), machine.site(call.node, call.frame))
+    except (ValueError, RecursionError):
+        return UNKNOWN
+
+
+@models("json.dumps")
+def write_json(machine: Machine, call: Call) -> Value | None:
+    """`json.dumps(value)`: the text, where the value is known."""
+    return compute(machine, json.dumps, call.positional, call) or STRING
+
+
+@models("yaml.safe_load", "yaml.load", "yaml.full_load", "json.load", "toml.load", "tomllib.load")
 def read(machine: Machine, call: Call) -> Value | None:
     """What stands in a file is the user's choice."""
     return Unknown("config", True)

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.access import attribute, binary, call_value, item, truth
+from devlint.analysis.access import attribute, binary, call_method, call_value, item, truth
+from devlint.analysis.classes import is_instance, is_subclass
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models
 from devlint.analysis.iterables import items_of, lazy
 from devlint.analysis.machine import Crash, text_of
@@ -334,6 +335,102 @@ def call_attrgetter(machine: Machine, instance: Instance, call: Call) -> Value |
     for part in name.split("."):
         value = attribute(machine, value, part, call.node, call.frame)
     return value
+
+
+METHOD_CALLER: Final = "operator.methodcaller"
+
+
+@models(METHOD_CALLER)
+def method_caller(machine: Machine, call: Call) -> Value | None:
+    """`methodcaller("name", *args, **kwargs)`."""
+    name = text_of(call.positional[0]) if call.positional else None
+    if name is None:
+        return UNKNOWN
+    made = Instance(External(METHOD_CALLER), machine.site(call.node, call.frame))
+    made.state.update({"name": name, "args": list(call.positional[1:]), "keywords": dict(call.keywords)})
+    return made
+
+
+@method_models(METHOD_CALLER, "__call__")
+def call_method_caller(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`methodcaller("name", *args)(x)` is `x.name(*args)`."""
+    if not call.positional:
+        return UNKNOWN
+    state = instance.state
+    inner = Call(list(state["args"]), dict(state["keywords"]), call.node, call.frame, call.open)
+    return call_method(machine, call.positional[0], state["name"], inner)
+
+
+DISPATCH: Final = "functools.singledispatch"
+
+
+@models(DISPATCH)
+def single_dispatch(machine: Machine, call: Call) -> Value | None:
+    """`@singledispatch`: a function with one body for each class of its first argument."""
+    if not call.positional or not isinstance(call.positional[0], Function):
+        return UNKNOWN
+    made = Instance(External(DISPATCH), machine.site(call.node, call.frame))
+    made.state["bodies"] = [(External("builtins.object"), call.positional[0])]
+    return made
+
+
+@method_models(DISPATCH, "register")
+def register_body(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`f.register(cls, body)`, `@f.register(cls)` and `@f.register` with an annotation."""
+    first = call.argument(0, "cls")
+    body = call.argument(1, "func")
+    if first is None:
+        return UNKNOWN
+    if body is None and not isinstance(first, Function):
+        return _registration(instance, first, machine.site(call.node, call.frame))
+    if body is None:
+        body, first = first, _annotated_class(machine, first)
+    bodies = [*instance.state["bodies"], (first, body)]
+    machine.store.put(instance.state, "bodies", bodies)
+    return body
+
+
+REGISTRATION: Final = "functools.singledispatch.register"
+
+
+def _registration(dispatch: Instance, cls: Value, site: Site) -> Instance:
+    """What `f.register(cls)` gives: a decorator."""
+    made = Instance(External(REGISTRATION), site)
+    made.state.update({"dispatch": dispatch, "cls": cls})
+    return made
+
+
+@method_models(REGISTRATION, "__call__")
+def register_decorated(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`@f.register(cls)` on a body."""
+    state = instance.state
+    return register_body(machine, state["dispatch"], call.with_arguments([state["cls"], *call.positional]))
+
+
+def _annotated_class(machine: Machine, body: Value) -> Value:
+    """The class that the first parameter of a body is annotated with."""
+    if not isinstance(body, Function) or not body.node.parameters.positional:
+        return UNKNOWN
+    annotation = body.node.parameters.annotations.get(body.node.parameters.positional[0])
+    return UNKNOWN if annotation is None else machine.evaluate(annotation, body.frame)
+
+
+@method_models(DISPATCH, "__call__")
+def call_dispatched(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """The body for the class of the first argument; nothing is known where that class isn't."""
+    if not call.positional:
+        return UNKNOWN
+    chosen: tuple[Value, Value] | None = None
+    for cls, body in instance.state["bodies"]:
+        if chosen is None:
+            chosen = cls, body
+            continue
+        answer = is_instance(machine, call.positional[0], cls)
+        if answer is None:
+            return UNKNOWN
+        if answer and is_subclass(chosen[0], cls) is not True:
+            chosen = cls, body
+    return UNKNOWN if chosen is None else call_value(machine, chosen[1], call)
 
 
 @models("operator.truth")

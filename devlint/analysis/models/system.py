@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import os.path
 from collections.abc import Callable
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value, iterate
-from devlint.analysis.dispatch import MODELS, VALUES, Call, method_models, models
+from devlint.analysis.dispatch import ENTER, INSTANCE_ATTRIBUTES, MODELS, VALUES, Call, method_models, models, on
 from devlint.analysis.machine import Crash
-from devlint.analysis.plain import compute, join_all
+from devlint.analysis.plain import compute, join_all, path_text
 from devlint.analysis.sequences import rewrite
 from devlint.analysis.values import (
     BOOL,
@@ -27,11 +28,15 @@ from devlint.analysis.values import (
     Sequence,
     Unknown,
     Value,
+    birth,
     const,
 )
 
 if TYPE_CHECKING:
+    from devlint.analysis.events import Site
+    from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+    from devlint.syntax import ir
 
 RESULTS: Final[dict[str, tuple[Value, str]]] = {
     "number": (
@@ -51,8 +56,8 @@ RESULTS: Final[dict[str, tuple[Value, str]]] = {
         STRING,
         "time.strftime time.ctime time.asctime os.getcwd os.path.abspath os.path.realpath os.path.expanduser "
         "os.path.expandvars socket.gethostname platform.node platform.platform getpass.getpass "
-        "getpass.getuser json.dumps "
-        "pprint.pformat textwrap.dedent textwrap.fill tempfile.mkdtemp tempfile.gettempdir shutil.which "
+        "getpass.getuser "
+        "pprint.pformat textwrap.dedent textwrap.fill tempfile.gettempdir shutil.which "
         "inspect.getsource "
         "traceback.format_exc subprocess.getoutput uuid.uuid4 hashlib.md5 base64.b64encode "
         "subprocess.check_output "
@@ -114,9 +119,18 @@ def _pure(function: Callable[..., Any], otherwise: Value) -> Callable[[Machine, 
     return run
 
 
+def _joined(machine: Machine, call: Call) -> Value:
+    """`os.path.join(...)`: a path that isn't known is at least the same path wherever it is used."""
+    texts = [path_text(part) for part in call.positional]
+    if texts and None not in texts and not call.open:
+        return const(os.path.join(*[text for text in texts if text is not None]), machine.site(call.node, call.frame))
+    return Scalar(kind="string")
+
+
 for _name in _PATHS:
     _pair = Sequence("tuple", [STRING, STRING]) if _name.startswith("split") else STRING
     MODELS[f"os.path.{_name}"] = _pure(getattr(os.path, _name), _pair)
+MODELS["os.path.join"] = _joined
 for _name in _MATH:
     if _name not in ("factorial", "comb", "perm"):
         MODELS[f"math.{_name}"] = _pure(getattr(math, _name), BOOL if _name.startswith("is") else NUMBER)
@@ -213,15 +227,58 @@ def generator_method(machine: Machine, instance: Instance, call: Call) -> Value 
 PATH: Final = "pathlib.Path"
 _PATH_ANSWERS: Final = {
     **dict.fromkeys(("exists", "is_file", "is_dir", "is_absolute", "is_symlink", "match"), BOOL),
-    **dict.fromkeys(("read_text", "as_posix", "__str__", "as_uri", "__fspath__"), STRING),
+    **dict.fromkeys(("read_text", "as_uri"), STRING),
     **dict.fromkeys(("mkdir", "unlink", "touch", "rmdir", "write_text", "write_bytes", "symlink_to"), NONE),
 }
+
+
+def _path_of(text: str | None, site: Site | None) -> Instance:
+    made = Instance(External(PATH), site)
+    made.state["text"] = text
+    return made
+
+
+def _path_joined(parts: list[Value], site: Site | None) -> Instance:
+    texts = [path_text(part) for part in parts]
+    known = [text for text in texts if text is not None]
+    return _path_of(str(PurePosixPath(*known)) if len(known) == len(parts) else None, site)
 
 
 @models(PATH, "pathlib.PurePath", "pathlib.PosixPath")
 def path(machine: Machine, call: Call) -> Value | None:
     """`Path("a") / "b"`."""
-    return Instance(External(PATH), machine.site(call.node, call.frame))
+    site = machine.site(call.node, call.frame)
+    return _path_of(None, site) if call.open else _path_joined(call.positional, site)
+
+
+@method_models(PATH, "joinpath", "__truediv__")
+def path_joined(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`path / "name"`."""
+    return _path_joined([instance, *call.positional], instance.site)
+
+
+@method_models(PATH, "__rtruediv__")
+def path_appended(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`"folder" / path`."""
+    return _path_joined([*call.positional, instance], instance.site)
+
+
+@method_models(PATH, "__str__", "__fspath__", "as_posix")
+def path_as_text(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`str(path)`."""
+    text = path_text(instance)
+    return STRING if text is None else const(text, instance.site)
+
+
+@on(INSTANCE_ATTRIBUTES, PATH)
+def path_attribute(machine: Machine, instance: Instance, name: str, site: Site) -> Value | None:
+    """`path.parent`, `path.name`."""
+    text = path_text(instance)
+    if name == "parent":
+        return _path_of(None if text is None else str(PurePosixPath(text).parent), site)
+    if name in ("name", "stem", "suffix"):
+        return STRING if text is None else const(getattr(PurePosixPath(text), name), site)
+    return None
 
 
 def _path_method(answer: Value | None) -> Callable[[Machine, Instance, Call], Value]:
@@ -233,19 +290,7 @@ def _path_method(answer: Value | None) -> Callable[[Machine, Instance, Call], Va
 
 for _name, _answer in _PATH_ANSWERS.items():
     method_models(PATH, _name)(_path_method(_answer))
-_PATH_PARTS: Final = (
-    "resolve",
-    "absolute",
-    "expanduser",
-    "joinpath",
-    "with_suffix",
-    "with_name",
-    "relative_to",
-    "rename",
-    "__truediv__",
-    "__rtruediv__",
-)
-for _name in _PATH_PARTS:
+for _name in ("resolve", "absolute", "expanduser", "with_suffix", "with_name", "relative_to", "rename"):
     method_models(PATH, _name)(_path_method(None))
 
 
@@ -253,6 +298,43 @@ for _name in _PATH_PARTS:
 def path_list(machine: Machine, instance: Instance, call: Call) -> Value | None:
     """Some paths."""
     return Sequence("generator", [Instance(External(PATH), instance.site)], True)
+
+
+# -- temporary files: each has a name that nothing else has
+
+TEMPORARY: Final = "tempfile.TemporaryDirectory"
+
+
+def temporary_name() -> str:
+    """A name for a file or folder that is made now."""
+    return f"/tmp/tmp{birth()}"
+
+
+@models("tempfile.mkdtemp", "tempfile.mktemp")
+def temporary_folder(machine: Machine, call: Call) -> Value | None:
+    """`mkdtemp()`: the name of a new folder."""
+    return const(temporary_name(), machine.site(call.node, call.frame))
+
+
+@models(TEMPORARY)
+def temporary_directory(machine: Machine, call: Call) -> Value | None:
+    """`TemporaryDirectory()`: `with` binds its name."""
+    site = machine.site(call.node, call.frame)
+    made = Instance(External(TEMPORARY), site)
+    made.fields["name"] = const(temporary_name(), site)
+    return made
+
+
+@method_models(TEMPORARY, "cleanup")
+def clean_up(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """Nobody reads what was there."""
+    return NONE
+
+
+@on(ENTER, TEMPORARY)
+def enter_temporary(machine: Machine, value: Instance, target: Value | None, node: ir.Node, frame: Frame) -> Any:
+    """`with TemporaryDirectory() as name`."""
+    return value.fields["name"], None
 
 
 # -- logging, regular expressions: their objects are of no interest

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import os.path
 from typing import TYPE_CHECKING
 
-from devlint.analysis.access import call_value
+from devlint.analysis.access import call_method, call_value
 from devlint.analysis.choices import gpu_is_asked_for
 from devlint.analysis.classes import external_bases, mro
 from devlint.analysis.devices import is_device_like, resolve
-from devlint.analysis.dispatch import Call, models
+from devlint.analysis.dispatch import Call, models, on
 from devlint.analysis.events import LoadWithoutMap
 from devlint.analysis.models.copying import copied
+from devlint.analysis.models.system import temporary_name
 from devlint.analysis.modules import registered
+from devlint.analysis.plain import path_text
+from devlint.analysis.results import is_any_content
+from devlint.analysis.rows import apply_row
+from devlint.analysis.tensor_methods import METHODS
 from devlint.analysis.values import (
     NONE,
     POISON,
+    SCALAR,
+    STRING,
     UNKNOWN,
     Class,
     Const,
@@ -29,7 +37,7 @@ from devlint.analysis.values import (
     Value,
     constant,
 )
-from devlint.semantics import errors
+from devlint.semantics import errors, table
 from devlint.syntax import ir
 from devlint.syntax.walk import calls
 
@@ -42,10 +50,19 @@ _SAVES = frozenset({"torch.save", "torch.jit.save"})
 # -- what the world answers
 
 
-@models("io.BytesIO", "io.StringIO", "tempfile.NamedTemporaryFile", "tempfile.TemporaryFile")
+@models("io.BytesIO", "io.StringIO", "tempfile.TemporaryFile")
 def memory_file(machine: Machine, call: Call) -> Value:
     """A file of its own: what is saved there is found again."""
     return Instance(External("io.BytesIO"), machine.site(call.node, call.frame))
+
+
+@models("tempfile.NamedTemporaryFile")
+def named_file(machine: Machine, call: Call) -> Value:
+    """A file that can be opened again by its name."""
+    made = memory_file(machine, call)
+    assert isinstance(made, Instance)
+    made.fields["name"] = Const(temporary_name(), made.site)
+    return made
 
 
 @models("torch.load", "torch.jit.load", "torch.utils.model_zoo.load_url", "torch.hub.load_state_dict_from_url")
@@ -80,7 +97,7 @@ def load(machine: Machine, call: Call) -> Value:
             else UNKNOWN
         )
     if saved is not None:
-        return saved
+        return copied(saved, {})
     if machine.has_cuda or call.open or machine.protocol or passes_on(call):
         return UNKNOWN
     if not gpu_is_asked_for(machine) and not saves(machine, call):
@@ -124,21 +141,33 @@ def saved_content(machine: Machine, source: Value | None) -> Value | None:
 
 
 def _file_key(source: Value | None) -> object:
-    if isinstance(source, Const):
-        return source.value
+    """What a file is known by: its path, or the object that stands for it or for a path that isn't known."""
     if isinstance(source, Unknown):
         return source.path
-    return None if source is None or isinstance(source, Scalar) else id(source)
+    if source is None or source in (STRING, SCALAR):
+        return None
+    name = source.fields.get("name") if isinstance(source, Instance) else None
+    text = path_text(source if name is None else name)
+    return source if text is None else os.path.normpath(text)
 
 
 @models("torch.save", "torch.jit.save")
 def save(machine: Machine, call: Call) -> Value:
-    """`torch.save(obj, path)`."""
+    """`torch.save(obj, path)`: what is saved stays as it is now."""
     key = _file_key(call.argument(1, "f"))
     content = call.argument(0, "obj")
     if key is not None and content is not None:
-        machine.store.put(machine.files, key, content)
+        machine.store.put(machine.files, key, copied(content, {}))
     return NONE
+
+
+@on(METHODS, "pop", "get", "setdefault", "keys", "values", "items", "update")
+def method_of_dict(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """A method of dicts: what was loaded, and taken for a tensor like all that it holds, is a dict."""
+    if not is_any_content(value):
+        row = table.method(name)
+        return UNKNOWN if row is None else apply_row(machine, row, call, value)
+    return call_method(machine, Mapping({}, value, True, "state_dict"), name, call)
 
 
 def relocated(machine: Machine, value: Value, device: str | None) -> Value:
