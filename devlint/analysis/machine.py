@@ -191,6 +191,7 @@ class Machine:
         self.importing = 0
         self.loss.lost = False
         self.weighed = False
+        self.clashed: set[tuple[ir.Node, Frame, tuple[Choice, ...]]] = set()
         self.guards = 0
         self.connective: ir.Bool | None = None
         self.vouched: set[ChoiceKey] = set()

@@ -140,6 +140,11 @@ def clash(
     """
     if machine.trying:
         raise Crash
+    place = (node, frame, tuple(machine.path)) if frame.loops else None
+    if place in machine.clashed:  # raised here in an earlier round already: no later one is reached
+        for tensor, _ in operands:
+            machine.store.set(tensor, "device", POISON)
+        return
     on_cpu = [pair for pair in operands if pair[0].device == "cpu"]
     stale = [pair for pair in operands if _is_stale(machine, pair[0])]
     candidates = stale[:1] or on_cpu or [_guilty_accelerator(operands)]
@@ -165,6 +170,8 @@ def clash(
         if tensor.assumed:
             continue
         _emit(machine, operands, (tensor, part), operation, node, frame, callee, kind, root)
+        if place is not None:
+            machine.clashed.add(place)
     for tensor, _ in operands:
         machine.store.set(tensor, "device", POISON)
 
