@@ -107,7 +107,7 @@ def meet(
 
 
 _EVIDENCE_ENOUGH: frozenset[CauseKind] = frozenset(
-    {"factory", "attribute", "container", "layer-in-forward", "cache", "hardcoded"}
+    {"factory", "attribute", "container", "layer-in-forward", "hardcoded"}
 )
 _BY_MARK: dict[str, CauseKind] = {
     "dropped": "dropped",
