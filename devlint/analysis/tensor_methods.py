@@ -197,7 +197,9 @@ def note_pending(machine: Machine, value: Tensor, result: Tensor, call: Call) ->
     """A device-to-host copy with non_blocking=True is not there before a synchronization."""
     blocking = constant(call.keywords.get("non_blocking", call.argument(1, "non_blocking")))
     if result.device == "cpu" and blocking is True and value.device != "cpu" and result is not value:
-        if value.device is None and not machine.has_cuda:
+        target = call.argument(0, "device")
+        is_named = isinstance(target, Const) and target.value == "cpu"
+        if value.device is None and not (is_named and machine.has_cuda):
             return result
         result.pending = machine.state.synchronizations
         result.origin = machine.origin("async-copy", call.node, call.frame, "cpu", "", value.origin)
