@@ -288,6 +288,8 @@ def use(
             by_loader=machine.worker.by_loader,
             initialised=machine.worker.initialised,
         )
+        if not machine.worker.by_loader:
+            raise Crash
         return _gone(machine)
     initialise(machine, site, operation, kind)
     if index is None:
