@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 Severity = Literal["error", "warning", "advice"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "advice")
+"""From the most to the least severe."""
 Applicability = Literal["safe", "unsafe"]
 
 

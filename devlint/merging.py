@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from devlint.analysis.events import Choice, Event
-from devlint.findings import Condition, Finding, Fix, TraceStep
+from devlint.findings import SEVERITIES, Condition, Finding, Fix, Severity, TraceStep
 from devlint.places import Places
 from devlint.rules.base import Diagnosis, Mend, Rule, TextContext
 from devlint.sources import Source
@@ -37,6 +37,12 @@ class Verdict:
     def first(self) -> Diagnosis:
         """The diagnosis that the finding is worded after: the first of those that raise, else the first."""
         return self.by_weight[0]
+
+    @property
+    def severity(self) -> Severity:
+        """The rule's severity, unless all diagnoses have a milder one of their own."""
+        own = {diagnosis.severity or self.rule.severity for diagnosis in self.diagnoses}
+        return next(severity for severity in SEVERITIES if severity in own)
 
     @property
     def by_weight(self) -> list[Diagnosis]:
@@ -99,7 +105,7 @@ def finding(verdict: Verdict, places: Places) -> Finding:
         name=rule.name,
         message=first.message,
         location=location,
-        severity=rule.severity,
+        severity=verdict.severity,
         worlds=tuple(errors),
         errors=errors,
         when=_conditions(verdict, places),

@@ -6,6 +6,7 @@ in one run, so that `if use_gpu: model.cuda()` and a later `if use_gpu: x = x.cu
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from devlint.analysis.access import path_of, truth
@@ -74,6 +75,17 @@ def is_gpu_option(key: str) -> bool:
     return any(word in name for word in ("cuda", "gpu", "cpu", "device"))
 
 
+_FLAG = re.compile(r"(no|use|with|enable|disable|without|is|on)?_?(cuda|gpu|cpu)(_only)?|device == '(cpu|cuda)'")
+
+
+def is_gpu_flag(key: str) -> bool:
+    """Whether an option of the program is there to run it without a GPU, or with one: `args.no_cuda`, `opt['cpu']`.
+
+    Which GPU, and how many, is another matter: `args.gpu_ids`, `args.num_gpus > 1`.
+    """
+    return _FLAG.fullmatch(key.rpartition(".")[2].lower().strip("'\"[]")) is not None
+
+
 def gpu_is_asked_for(machine: Machine) -> bool:
     """Whether the running path is one that somebody chose by such an option, for the GPU."""
     return any(
@@ -136,7 +148,7 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
     if isinstance(value, Tensor):
         note_wait(machine, value, "a condition", test, frame)
     if value.__class__ is Const and value.site is not None and value.site.key in machine.counts:
-        machine.evidence.add("availability")
+        machine.testify("availability", frame)
     if answer is not None:
         if value.__class__ is Const and value.value.__class__ is int:
             machine.weighed = True
@@ -156,6 +168,8 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
         key = site.key
         text = ""
     choice = Choice(text, polarity, Site(frame.namespace.path, test.at))
+    if named and is_gpu_flag(text):
+        machine.testify("option", frame)
     machine.asked.add(key)
     assumed = machine.assume.get(key)
     if assumed is not None:

@@ -65,7 +65,7 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
             return const(answer if symbol == "in" else not answer)
         return named_unknown(left, symbol, right) or _membership(left, symbol, right) or BOOL
     if isinstance(left, Const) and isinstance(right, Const):
-        _note_count(machine, symbol, left, right)
+        _note_count(machine, symbol, left, right, frame)
         if isinstance(left.value, (int, float)) and isinstance(right.value, (int, float)):
             machine.weighed = True
         try:
@@ -91,14 +91,14 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
     return named_unknown(left, symbol, right) or BOOL
 
 
-def _note_count(machine: Machine, symbol: str, left: Const, right: Const) -> None:
+def _note_count(machine: Machine, symbol: str, left: Const, right: Const, frame: Frame) -> None:
     """`torch.cuda.device_count() > 0` asks whether there is a GPU; `> 1` does not."""
     for side, other in ((left, right), (right, left)):
         if side.site is not None and side.site.key in machine.counts and isinstance(other.value, (int, float)):
             compare = _COMPARE[symbol]
             none, one = ((compare(n, other.value) if side is left else compare(other.value, n)) for n in (0, 1))
             if none is not one:
-                machine.evidence.add("availability")
+                machine.testify("availability", frame)
 
 
 def _asks_for_cuda(symbol: str, left: Value, right: Value) -> bool:

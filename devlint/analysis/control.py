@@ -76,9 +76,17 @@ def fork(
     if loss.lost and decision.is_free:
         machine.promoted.setdefault(decision.key, choice)
     loss.lost = lost_before or loss.lost
+    note_either(machine, frame)
     if opened:
         store.close()
     return signal
+
+
+def note_either(machine: Machine, frame: Frame) -> None:
+    """A program that chooses between the CPU and CUDA, by whatever condition, means to run without a GPU."""
+    if machine.loss.either:
+        machine.loss.either = False
+        machine.testify("branch", frame)
 
 
 def one_way(machine: Machine, run: Callable[[], Signal | None]) -> Signal | None:

@@ -204,7 +204,7 @@ def build_once(machine: Machine, cls: Class, frame: Frame) -> Value:
         built.repeat(machine)
         return built.value
     consulted, machine.consulted = machine.consulted, set()
-    evidence, machine.evidence = machine.evidence, set()
+    evidence, machine.evidence = machine.evidence, {}
     asked, machine.asked = machine.asked, set()
     promoted, machine.promoted = machine.promoted, {}
     path, guards, abroad, placements = len(machine.path), machine.guards, machine.abroad, machine.placements
@@ -246,7 +246,7 @@ class Built:
         self.asked = frozenset(machine.asked)
         self._delta = delta
         self._abroad = abroad
-        self._consulted, self._evidence = frozenset(machine.consulted), frozenset(machine.evidence)
+        self._consulted, self._evidence = frozenset(machine.consulted), dict(machine.evidence)
         self._promoted = dict(machine.promoted)
         self._contexts, self._latest = dict(machine.contexts), dict(machine.latest)
 

@@ -2,7 +2,8 @@
 
 A program that asks whether CUDA is there, has a device flag or a branch for the CPU, means to: what it forgets is
 reported. One that is built on packages which are nothing without a GPU does not. `machine.evidence` gathers this for
-one entry point; `devlint.analysis.reading` weighs it.
+one entry point, with the files that it speaks for: the one that asks, and the one that called it to ask or imported
+it; `devlint.analysis.reading` weighs it.
 """
 
 from __future__ import annotations
@@ -11,25 +12,51 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.access import path_of
 from devlint.analysis.choices import Decision, decide
+from devlint.analysis.machine import forget_evidence
 from devlint.semantics import table
 from devlint.syntax import ir
+from devlint.syntax.walk import walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
 
-ASKED = "availability"
-NEEDS_GPU = "needs a GPU"
-
 
 def decide_branch(machine: Machine, node: ir.If, frame: Frame) -> Decision:
     """Decide the condition of an `if`. That CUDA was asked for counts only where something hangs on the answer."""
-    known = ASKED in machine.evidence
+    known = len(machine.evidence)
     decision = decide(machine, node.test, frame)
-    if not known and ASKED in machine.evidence and not node.orelse:
+    if len(machine.evidence) > known and not node.orelse:
         if all(_needs_no_guard(statement, frame) for statement in node.body):
-            machine.evidence.discard(ASKED)
+            forget_evidence(machine, known)
     return decision
+
+
+_PLAIN = frozenset({"is_available", "device_count", "get_device_name", "is_built", "format", "str", "bool", "int"})
+_SHOWS = frozenset({"builtins.print", "builtins.display", "IPython.display.display", "warnings.warn"})
+
+
+def only_shows(node: ir.ExprStatement, frame: Frame) -> bool:
+    """Whether a statement asks for nothing but to show the answer: `print(torch.cuda.is_available())`."""
+    if not isinstance(node.value, ir.Call):
+        return False
+    path = outside_path(node.value.function, frame)
+    if path.endswith(".is_available"):
+        return True
+    written = [*node.value.args, *(value for _, value in node.value.keywords)]
+    return (path in _SHOWS or _logs(node.value.function)) and all(
+        isinstance(part.function, (ir.Name, ir.Attribute)) and _last_name(part.function) in _PLAIN
+        for part in walk(written)
+        if isinstance(part, ir.Call)
+    )
+
+
+def _last_name(node: ir.Name | ir.Attribute) -> str:
+    return node.id if isinstance(node, ir.Name) else node.name
+
+
+def _logs(node: ir.Expr) -> bool:
+    return isinstance(node, ir.Attribute) and node.name in ("info", "debug", "warning", "write")
 
 
 def _needs_no_guard(statement: ir.Stmt, frame: Frame) -> bool:
@@ -46,6 +73,8 @@ def outside_path(node: ir.Expr, frame: Frame) -> str:
     """The dotted name of what an expression names outside the project; nothing is evaluated."""
     if isinstance(node, ir.Name):
         value = frame.names.get(node.id) or frame.namespace.names.get(node.id)
-        return (path_of(value) or "") if value is not None else ""
+        if value is None:
+            return "builtins.print" if node.id == "print" else ""
+        return path_of(value) or ""
     base = outside_path(node.value, frame) if isinstance(node, ir.Attribute) else ""
     return f"{base}.{node.name}" if base and isinstance(node, ir.Attribute) else ""

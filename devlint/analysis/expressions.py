@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from devlint.analysis.access import attribute, binary, call_method, call_value, item, iterate
 from devlint.analysis.binding import bind_name
 from devlint.analysis.choices import decide, decide_value
-from devlint.analysis.control import fork
+from devlint.analysis.control import fork, note_either
 from devlint.analysis.dispatch import EVALUATE, Call, evaluates
 from devlint.analysis.frames import Frame
 from devlint.analysis.machine import Crash, Signal
@@ -237,6 +237,7 @@ def evaluate_conditional(machine: Machine, node: ir.Conditional, frame: Frame) -
     if machine.loss.lost and decision.choice is not None:
         machine.promoted.setdefault(decision.key, decision.choice)
     machine.loss.lost = machine.loss.lost or before
+    note_either(machine, frame)
     return joined
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.dispatch import VALUES, Call, executes, models
-from devlint.analysis.evidence import NEEDS_GPU
 from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.machine import text_of
 from devlint.analysis.values import (
@@ -39,7 +38,7 @@ def import_statement(machine: Machine, node: ir.Import, frame: Frame) -> None:
             top = name
             name_bound = alias
         if value is None:
-            _note_need(machine, name)
+            _note_need(machine, name, frame.namespace.path)
             value = External(top)
         machine.store.put(frame.names, name_bound, value)
 
@@ -71,7 +70,7 @@ def import_from(machine: Machine, node: ir.ImportFrom, frame: Frame) -> None:
         else:
             found = machine.project.import_module(machine, f"{node.module}.{name}", 0, frame.namespace)
             if found is None:
-                _note_need(machine, node.module)
+                _note_need(machine, node.module, frame.namespace.path)
             value = found if found is not None else _external(machine, f"{node.module}.{name}")
         machine.store.put(frame.names, alias or name, value)
 
@@ -115,15 +114,15 @@ def _imported(machine: Machine, name: str, importer: Namespace) -> Value:
     """The file of the project or the external module that an absolute name means."""
     found = machine.project.import_module(machine, name, 0, importer) if name else None
     if found is None:
-        _note_need(machine, name)
+        _note_need(machine, name, importer.path)
         return External(name)
     return found
 
 
-def _note_need(machine: Machine, name: str) -> None:
+def _note_need(machine: Machine, name: str, path: str) -> None:
     """A package that is nothing without a GPU says that its program is for GPUs, unless it is tried out."""
     if not machine.trying and libraries.needs_gpu(name):
-        machine.evidence.add(NEEDS_GPU)
+        machine.evidence["needs a GPU", path] = None
 
 
 TYPE_CHECKING_NAMES = frozenset({"typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"})

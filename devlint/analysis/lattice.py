@@ -38,12 +38,14 @@ _REGISTERED = ("parameter", "buffer")
 
 
 class Loss:
-    """Whether a join since the last reset lost a device."""
+    """Whether a join since the last reset lost a device; `either`: one of "cpu" and "cuda", so the program can do with
+    both."""
 
-    __slots__ = ("lost",)
+    __slots__ = ("lost", "either")
 
     def __init__(self) -> None:
         self.lost = False
+        self.either = False
 
     def join(self, a: Any, b: Any) -> Any:
         """Join two entries of the store: values, slots of objects (device names, lists), or MISSING."""
@@ -102,6 +104,7 @@ class Loss:
                 return joined
         if kind in _HEAVY or other in _HEAVY or _names_device(a) or _names_device(b):
             self.lost = True
+            self._note_either(a, b)
         if kind in (Const, Scalar) and other in (Const, Scalar):
             return self._scalars(_as_scalar(a), _as_scalar(b))
         return UNKNOWN
@@ -111,13 +114,19 @@ class Loss:
             return a
         if _names_device(a) or _names_device(b):
             self.lost = True
+            self._note_either(a, b)
         return self._scalars(_as_scalar(a), _as_scalar(b))
 
     def _devices(self, a: DeviceValue, b: DeviceValue) -> Value:
         if a.type == b.type and a.index == b.index:
             return a
         self.lost = True
+        self._note_either(a, b)
         return UNKNOWN
+
+    def _note_either(self, a: Value, b: Value) -> None:
+        if {_device_type(a), _device_type(b)} == {"cpu", "cuda"}:
+            self.either = True
 
     def _tensors(self, a: Tensor, b: Tensor) -> Value:
         if a.device != b.device:
@@ -189,6 +198,14 @@ def _as_scalar(value: Value) -> Scalar:
 
 def _names_device(value: Value) -> bool:
     return value.__class__ is Const and isinstance(value.value, str) and parse_device(value.value) is not None
+
+
+def _device_type(value: Value) -> str | None:
+    """The type of the device that a handle or a string names."""
+    if isinstance(value, DeviceValue):
+        return value.type
+    named = parse_device(value.value) if value.__class__ is Const and isinstance(value.value, str) else None
+    return None if named is None else named[0]
 
 
 _JOIN: dict[type, Any] = {

@@ -7,7 +7,7 @@ state.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias
 
 from devlint.analysis.dispatch import EVALUATE, EXECUTE, Call
 from devlint.analysis.events import Choice, DeviceCompared, Event, MarkKind, Site
@@ -130,6 +130,20 @@ class State:
         self.hooks: tuple[Hook, ...] = ()
 
 
+EvidenceKind: TypeAlias = Literal["availability", "option", "branch", "computes", "map_location", "needs a GPU"]
+"""Asking for CUDA; an option whose default is a device, or that is about the GPU; a choice between the CPU and CUDA; a
+module that runs on the CPU though there is a GPU; a load that is mapped to the CPU; a package for GPUs alone."""
+
+Testimony: TypeAlias = tuple[EvidenceKind, str]
+"""A kind of evidence and a file that it speaks for."""
+
+
+def forget_evidence(machine: Machine, known: int) -> None:
+    """Forget what was found after the first `known`."""
+    while len(machine.evidence) > known:
+        machine.evidence.popitem()
+
+
 class Machine:
     """One world's interpreter. One machine runs all entry points of that world; `begin` resets what is per run."""
 
@@ -143,14 +157,17 @@ class Machine:
         self.clock = 0
         self.events: dict[tuple[Any, ...], Event] = {}
         self.consulted: set[str] = set()
-        self.evidence: set[str] = set()
+        self.evidence: dict[Testimony, None] = {}
+        """What speaks for running without a GPU, in the order in which it was found."""
         self.visited: dict[ir.Node, None] = {}
         self.literals: dict[ir.Const, Const] = {}
         self.statistics: dict[str, int] = {}
         self.namespaces: dict[str, Namespace] = {}
         self.import_events: dict[str, dict[tuple[Any, ...], Event]] = {}
         self.import_consulted: dict[str, set[str]] = {}
-        self.import_evidence: dict[str, set[str]] = {}
+        self.import_evidence: dict[str, dict[Testimony, None]] = {}
+        self.import_asked: dict[str, set[EvidenceKind]] = {}
+        """What speaks for running without a GPU in the code of a file that runs when it is imported."""
         self.import_effects: dict[str, tuple[Any, ...]] = {}
         self.placements = 0
         self.files: dict[Any, Value] = {}
@@ -298,6 +315,16 @@ class Machine:
         if event is not None:
             self.emit(event, site, root, **facts)
         raise Crash
+
+    def testify(self, kind: EvidenceKind, frame: Frame) -> None:
+        """Note what speaks for (or against) running without a GPU: for the file where it stands, and the one whose
+        call led there."""
+        path = frame.namespace.path
+        self.evidence[kind, path] = None
+        if self.importing:
+            self.import_asked.setdefault(path, set()).add(kind)
+        if self.activations:
+            self.evidence[kind, self.activations[-1].call.frame.namespace.path] = None
 
     def count(self, what: str, by: int = 1) -> None:
         """Count something for `--statistics`."""

@@ -126,6 +126,8 @@ def _apply_forward(machine: Machine, value: Instance, row: Row, call: Call) -> V
     main, clashed = meet(machine, [*parts, *state], name, call.node, call.frame, row.name)
     if clashed:
         return _poisoned(row)
+    if state and main is not None and main.device == "cpu" and machine.world.has_cuda:
+        _note_computes(machine, call)
     for parameter in row.concerned:
         given = bound.get(parameter)
         if given is not None and not any(part.value is given for part in parts):
@@ -143,6 +145,12 @@ def _apply_forward(machine: Machine, value: Instance, row: Row, call: Call) -> V
     for field, held_value in value.fields.items():
         merged.setdefault(field, held_value)
     return row_result(machine, row, main, merged, call)
+
+
+def _note_computes(machine: Machine, call: Call) -> None:
+    """A module that runs on the CPU though there is a GPU; to build another module with it says nothing."""
+    if not any(function.name == "__init__" for function in machine.stack):
+        machine.testify("computes", call.frame)
 
 
 def _poisoned(row: Row) -> Value:

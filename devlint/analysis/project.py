@@ -124,7 +124,10 @@ class Project:
         if path is None or (path == importer.path and not level):
             return None
         self.dependencies.setdefault(importer.path, set()).add(path)
-        return run_file(machine, path)
+        found = run_file(machine, path)
+        for kind in machine.import_asked.get(path, ()):
+            machine.evidence[kind, importer.path] = None
+        return found
 
     def submodule(self, machine: Machine, namespace: Namespace, name: str) -> ModuleValue | None:
         """Return the file `name` in the package that `namespace` is."""
@@ -176,7 +179,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     machine.begin(5000 + 15 * module.text.count("\n"), {})
     machine.importing += 1
     machine.events, machine.consulted = machine.import_events.setdefault(path, {}), set()
-    machine.evidence = set()
+    machine.evidence = {}
     try:
         run_body(machine, namespace)
     finally:
@@ -217,7 +220,7 @@ def _repeat_effects(machine: Machine, path: str) -> None:
     if spawns:
         machine.store.set(machine.state, "may_spawn", True)
     machine.consulted |= machine.import_consulted.get(path, set())
-    machine.evidence |= machine.import_evidence.get(path, set())
+    machine.evidence |= machine.import_evidence.get(path, {})
 
 
 def run_body(machine: Machine, namespace: Namespace) -> bool:

@@ -7,35 +7,45 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.events import DeviceNamed, DeviceUnavailable, Event, LoadWithoutMap, NameUnbound, VisibleDevices
-from devlint.analysis.evidence import NEEDS_GPU
 
 if TYPE_CHECKING:
+    from devlint.analysis.machine import Testimony
     from devlint.analysis.project import Project
+
+NEEDS_GPU = "needs a GPU"
 
 
 def weigh_evidence(
-    events: dict[tuple[Any, ...], Event], found: Collection[str] = (), launched: bool = False
+    events: dict[tuple[Any, ...], Event],
+    found: Collection[Testimony] = (),
+    launched: bool = False,
+    entry: str = "",
 ) -> dict[tuple[Any, ...], Event]:
-    """Settle what one entry point says of missing CUDA.
+    """Settle what one entry point, in the file `entry`, says of missing CUDA.
 
     With evidence that the program means to run without a GPU, the first use in each function is kept, and the first
-    question of it (`current_device()`); the others are counted. Without, the program is for GPUs by its own lights: the
-    first use of all is kept, and none of a program that is launched on GPUs or built on packages for them. That a
-    checkpoint is loaded with a `map_location` speaks of its loads alone.
+    question of it (`current_device()`); the others are counted. Evidence speaks for what stands in the same file, and,
+    where it is the entry's own, for all. Without, the program is for GPUs by its own lights: the first use of all is
+    kept, and none of a program that is launched on GPUs or built on packages for them. That a checkpoint is loaded with
+    a `map_location` speaks of its loads alone.
     """
-    evidence = any(kind not in ("map_location", NEEDS_GPU) for kind in found)
-    launched = launched or NEEDS_GPU in found
+    kinds = {kind for kind, _ in found}
+    launched = launched or NEEDS_GPU in kinds
+    meant = {path for kind, path in found if kind not in ("map_location", NEEDS_GPU)}
     kept: dict[tuple[Any, ...], Event] = {}
     firsts: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     further: dict[tuple[Any, ...], int] = {}
     for key, event in events.items():
-        if isinstance(event, LoadWithoutMap) and not set(found) - {NEEDS_GPU}:
+        if isinstance(event, LoadWithoutMap) and not kinds - {NEEDS_GPU}:
             continue
         if not isinstance(event, DeviceUnavailable) or event.index:
             kept[key] = event
             continue
         query = event.kind == "query"
-        group: tuple[Any, ...] = (event.site.path, event.function, query) if evidence else ("all", event.at_import)
+        evidence = _is_meant(event, meant, entry)
+        group: tuple[Any, ...] = (
+            (event.site.path, event.function, query) if evidence else ("all", event.at_import, query)
+        )
         if not evidence and (launched or event.device.endswith(":?")):
             continue  # each process takes its own GPU: a program that is launched on GPUs
         if group in firsts:
@@ -47,8 +57,14 @@ def weigh_evidence(
     for group, key in firsts.items():
         event = kept[key]
         assert isinstance(event, DeviceUnavailable)
-        kept[key] = dataclasses.replace(event, evidence=evidence, further=further[group])
+        kept[key] = dataclasses.replace(event, evidence=_is_meant(event, meant, entry), further=further[group])
     return kept
+
+
+def _is_meant(event: DeviceUnavailable, meant: set[str], entry: str) -> bool:
+    """Whether it is known that the code in which CUDA is missing means to do without."""
+    literal = event.literal
+    return entry in meant or event.site.path in meant or (literal is not None and literal.path in meant)
 
 
 def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> list[Event]:

@@ -16,7 +16,7 @@ from devlint.analysis import rooms as _rooms  # registers every room
 from devlint.analysis.entries import is_program, protocol_entries
 from devlint.analysis.events import Event
 from devlint.analysis.frames import Namespace
-from devlint.analysis.machine import Crash, Machine, OutOfBudget, State
+from devlint.analysis.machine import Crash, Machine, OutOfBudget, State, Testimony
 from devlint.analysis.project import Project, module_name, run_body, run_file
 from devlint.analysis.reading import settle, weigh_evidence
 from devlint.analysis.store import Delta
@@ -60,7 +60,8 @@ class Analysis:
 
 @dataclass(slots=True)
 class _Outcome:
-    """What one entry point gave in one world: its events, what it asked of the world, what it called.
+    """What one entry point gave in one world: its events, what it asked of the world, what it called, and whether it
+    was seen to compute on the CPU where there is a GPU.
 
     `by_protocol`: its inputs stood on the world's last device. `promoted`: it has choices that are worth runs of their
     own.
@@ -71,6 +72,7 @@ class _Outcome:
     by_protocol: bool
     promoted: bool
     reached: tuple[ir.Node, ...]
+    computes: frozenset[Testimony] = frozenset()
 
     def holds(self, last: World, world: World) -> bool:
         """Whether what was found in `last` is what would be found in `world`."""
@@ -274,7 +276,10 @@ class _Runner:
                 namespace = namespace or fresh
                 run_body(machine, fresh)
 
-            outcomes[_MAIN] = self._explore(machine, run_program, budget, MAX_CHOICES_PROGRAM, False, deadline)
+            earlier = None if last is None else last.outcomes.get(path, {}).get(_MAIN)
+            outcomes[_MAIN] = self._explore(
+                machine, run_program, budget, MAX_CHOICES_PROGRAM, deadline, path, earlier, keep=True
+            )
         else:
             machine.begin(budget, {})
             machine.state = State()
@@ -297,7 +302,10 @@ class _Runner:
                 run()
 
             steps = 1000 + 15 * entry.rows
-            outcomes[entry.key] = self._explore(machine, run_entry, steps, MAX_CHOICES_ENTRY, True, deadline)
+            earlier = None if last is None else last.outcomes.get(path, {}).get(entry.key)
+            outcomes[entry.key] = self._explore(
+                machine, run_entry, steps, MAX_CHOICES_ENTRY, deadline, path, earlier, keep=False
+            )
 
     def _explore(
         self,
@@ -305,15 +313,18 @@ class _Runner:
         run: Callable[[], None],
         budget: int,
         choices: int,
-        by_protocol: bool,
         deadline: float,
+        path: str,
+        earlier: _Outcome | None,
+        keep: bool,
     ) -> _Outcome:
         """The base run joins; then one run for each answer of each promoted choice, one at a time.
 
-        What a program wrote stays.
+        `keep`: what a program wrote stays. `earlier` is what the same entry gave in the world before.
         """
+        by_protocol = not keep
         count = len(machine.visited)
-        machine.events, machine.consulted, machine.evidence = {}, set(), set()
+        machine.events, machine.consulted, machine.evidence = {}, set(), {}
         machine.launched = False
         base = self._attempt(machine, run, budget, {}, not by_protocol)
         spent = machine.steps
@@ -332,12 +343,14 @@ class _Runner:
         if not by_protocol:
             machine.store.apply(base)
         self.analysis.statistics["steps"] += spent
+        found = {*machine.evidence, *(earlier.computes if earlier is not None else ())}
         return _Outcome(
-            weigh_evidence(machine.events, machine.evidence, machine.launched),
+            weigh_evidence(machine.events, found, machine.launched, path),
             frozenset(machine.consulted),
             by_protocol,
             bool(promoted),
             _newest(machine.visited, count),
+            frozenset(testimony for testimony in found if testimony[0] == "computes"),
         )
 
     def _attempt(

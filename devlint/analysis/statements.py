@@ -14,12 +14,12 @@ from devlint.analysis.control import fork, loop, run_try
 from devlint.analysis.decorators import decorate
 from devlint.analysis.devices import enter_device
 from devlint.analysis.dispatch import ENTER, EVALUATE, Call, executes
-from devlint.analysis.evidence import decide_branch, outside_path
+from devlint.analysis.evidence import decide_branch, only_shows, outside_path
 from devlint.analysis.expressions import evaluate_call, function_value
 from devlint.analysis.frames import Frame
 from devlint.analysis.importing import TYPE_CHECKING_NAMES, defer_imports
 from devlint.analysis.instances import instance_method
-from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal
+from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal, forget_evidence
 from devlint.analysis.module_methods import base_method
 from devlint.analysis.moves import note_dropped, note_rebound
 from devlint.analysis.values import (
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @executes(ir.ExprStatement)
 def expression_statement(machine: Machine, node: ir.ExprStatement, frame: Frame) -> None:
     """An expression whose value is not used: dropped moves are seen here."""
-    since = machine.clock
+    since, known = machine.clock, len(machine.evidence)
     if isinstance(node.value, ir.Call):
         result = evaluate_call(machine, node.value, frame, unused=True)
         note_dropped(machine, node, result, frame, since)
@@ -51,6 +51,8 @@ def expression_statement(machine: Machine, node: ir.ExprStatement, frame: Frame)
         result = machine.evaluate(node.value, frame)
         if isinstance(node.value, ir.Comprehension):
             note_dropped(machine, node, result, frame, since)
+    if len(machine.evidence) > known and only_shows(node, frame):
+        forget_evidence(machine, known)
 
 
 @executes(ir.Assign)
@@ -240,8 +242,10 @@ def continue_statement(machine: Machine, node: ir.Continue, frame: Frame) -> Sig
 
 @executes(ir.Assert)
 def assert_statement(machine: Machine, node: ir.Assert, frame: Frame) -> Signal | None:
-    """`assert`: known to fail, it is a raise; else it holds."""
+    """`assert`: known to fail, it is a raise; else it holds. One that asks for CUDA is no way to do without."""
+    known = len(machine.evidence)
     decision = decide(machine, node.test, frame)
+    forget_evidence(machine, known)
     if decision.truth is False:
         return RAISE
     narrow(machine, node.test, frame, True)

@@ -32,7 +32,8 @@ class Note:
 class Diagnosis:
     """What one rule says about one event, in one world. Diagnoses of one rule at one place are merged over the worlds.
 
-    `site` is where the finding stands (the root cause). `data` is what the fix needs to know.
+    `site` is where the finding stands (the root cause). `data` is what the fix needs to know. `severity` is this
+    diagnosis's own, where that is not the rule's.
     """
 
     site: Site
@@ -41,6 +42,7 @@ class Diagnosis:
     trace: tuple[Note, ...] = ()
     help: str = ""
     data: Any = None
+    severity: Severity | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from devlint.analysis.events import DeviceUnavailable
 from devlint.rules.base import Diagnosis, Example, FixContext, Mend, Replacement, Rule, TextContext
 from devlint.rules.edits import spelling
 from devlint.rules.text import trail
-from devlint.rules.unavailable import speaker, where, without_asking
+from devlint.rules.unavailable import severity, speaker, where, without_asking
 from devlint.syntax.late import cst
 
 BAD = """\
@@ -71,8 +71,10 @@ machine answers: `if`, a conditional expression, an early return, `try` and `exc
 the device. A true flag of the program's own (`if args.cuda:`) is taken at its word. The world that breaks is the one
 without a GPU; with `mps` it is all of them.
 
-A program that asks for CUDA somewhere, has a device flag or a branch for the CPU means to run without a GPU: each place
-that forgets is reported. A program that never asks is for GPUs only; it gets one finding, at its first use of CUDA.""",
+A program means to run without a GPU if it asks for CUDA and something hangs on the answer, has a flag for it
+(`args.no_cuda`), chooses between `"cpu"` and `"cuda"`, or runs a module on the CPU where there is a GPU: each place that
+forgets is an error. What other files ask speaks for the code in them, and for what calls or imports them. A program
+that does none of it may be for GPUs only: it gets one finding of severity advice, at its first use of CUDA.""",
     why="""\
 The program stops on a laptop, on a build server, and for the reader who wants to try it. Nobody sees this on the
 machine it was written on.""",
@@ -107,7 +109,7 @@ def unguarded(event: DeviceUnavailable, context: TextContext) -> Iterator[Diagno
         message = f"`{text}` needs CUDA, and a machine without it reaches this line too"
     else:
         message = f"`{text}` needs CUDA; nothing here asks whether it is there{without_asking(event)}"
-    yield Diagnosis(site, message, event, trail(event, site), help_text, data=event)
+    yield Diagnosis(site, message, event, trail(event, site), help_text, event, severity(event))
 
 
 @RULE.fix

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from devlint.analysis.events import DeviceUnavailable
 from devlint.rules.base import Diagnosis, Example, Rule, TextContext
 from devlint.rules.text import trail
-from devlint.rules.unavailable import speaker, without_asking
+from devlint.rules.unavailable import severity, speaker, without_asking
 
 BAD = """\
 import torch
@@ -52,7 +52,10 @@ RULE = Rule(
 `set_device()`, `synchronize()`, `mem_get_info()` and others that initialise CUDA, reached in the world without a GPU.
 
 Not the harmless ones, which answer or do nothing there: `is_available`, `device_count`, `manual_seed`,
-`manual_seed_all`, `empty_cache`, `memory_allocated`, `max_memory_allocated`.""",
+`manual_seed_all`, `empty_cache`, `memory_allocated`, `max_memory_allocated`.
+
+In a program that nothing shows to be meant for a machine without a GPU (DEV102 says what does), the first
+such call is reported, as advice.""",
     why="""\
 These calls look like questions, yet they raise where there is nobody to ask. Often they stand in a line that only
 prints.""",
@@ -75,6 +78,10 @@ def query(event: DeviceUnavailable, context: TextContext) -> Iterator[Diagnosis]
     """A call that initialises CUDA to answer."""
     if speaker(event) != RULE.code:
         return
-    message = f"`{context.text(event.site)}` needs a GPU to answer, and a machine without one reaches this line too"
-    message += without_asking(event)
-    yield Diagnosis(event.site, message, event, trail(event, event.site), "ask `torch.cuda.is_available()` first")
+    message = f"`{context.text(event.site)}` needs a GPU to answer"
+    if event.evidence:
+        message += ", and a machine without one reaches this line too"
+    else:
+        message += f"; nothing here asks whether there is one{without_asking(event)}"
+    help_text = "ask `torch.cuda.is_available()` first"
+    yield Diagnosis(event.site, message, event, trail(event, event.site), help_text, severity=severity(event))

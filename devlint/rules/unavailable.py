@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from devlint.analysis.events import DeviceUnavailable, Site
+from devlint.findings import Severity
 
 
 def speaker(event: DeviceUnavailable) -> str | None:
@@ -22,6 +23,11 @@ def speaker(event: DeviceUnavailable) -> str | None:
     if event.at_import and event.device.startswith("cuda"):
         return "DEV110"
     return "DEV102"
+
+
+def severity(event: DeviceUnavailable) -> Severity | None:
+    """Return advice for a program that nothing shows to be meant for a machine without a GPU; else the rule's own."""
+    return None if event.evidence or event.visible is not None else "advice"
 
 
 def where(event: DeviceUnavailable) -> Site:

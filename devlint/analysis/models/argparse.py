@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value, truth
+from devlint.analysis.choices import is_gpu_flag
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models
 from devlint.analysis.machine import Crash, text_of
 from devlint.analysis.plain import NotConstant, lower, pair
@@ -208,8 +209,10 @@ def _namespace(machine: Machine, instance: Instance, call: Call) -> Value:
     exact = None if given is None else _parsed(options, given)
     for option in options:
         default = option.default
+        if is_gpu_flag(option.dest):
+            machine.testify("option", call.frame)
         if isinstance(default, Const) and default.site is not None and parse_device(str(default.value)) is not None:
-            machine.evidence.add("option")
+            machine.testify("option", call.frame)
             if exact is None:
                 machine.options.add(default.site.key)
         if exact is not None:

@@ -81,7 +81,7 @@ def load(machine: Machine, call: Call) -> Value:
         if isinstance(where, Tensor):
             device = where.device
         if device is None or device == "cpu":
-            machine.evidence.add("map_location")
+            machine.testify("map_location", call.frame)
         if saved is not None:
             return relocated(machine, saved, device)
         return (

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 def is_available(machine: Machine, call: Call) -> Value:
     """`torch.cuda.is_available()`: asking is evidence that the program means to run without a GPU."""
     machine.consulted.add("availability")
-    machine.evidence.add("availability")
+    machine.testify("availability", call.frame)
     if machine.device_count != machine.world.device_count:
         machine.consulted.add("count")
     read_visible(machine, call)
@@ -100,7 +100,7 @@ def read_visible(machine: Machine, call: Call) -> None:
 )
 def other_available(machine: Machine, call: Call) -> Value:
     """Other accelerators are absent."""
-    machine.evidence.add("availability")
+    machine.testify("availability", call.frame)
     return const(False)
 
 

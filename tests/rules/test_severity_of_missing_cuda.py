@@ -1,0 +1,202 @@
+"""What speaks for a program that means to run without a GPU: there a missing GPU is an error, elsewhere advice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from devlint.config import Config
+from devlint.linter import check
+
+MEANT = {
+    "asks and chooses": """\
+        import torch
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        print(torch.ones(2).cuda())
+        """,
+    "asks in a helper of its own": """\
+        import torch
+        def pick():
+            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        print(torch.ones(2).to(pick()) + torch.ones(2).cuda())
+        """,
+    "counts devices": """\
+        import torch
+        if torch.cuda.device_count() > 0:
+            print("fast")
+        print(torch.ones(2).cuda())
+        """,
+    "a flag to do without": """\
+        import argparse
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--no-cuda", action="store_true")
+        args = parser.parse_args()
+        print(torch.ones(2).cuda())
+        """,
+    "an option whose default is a device": """\
+        import argparse
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--device", default="cuda")
+        args = parser.parse_args()
+        print(torch.ones(2).cuda())
+        """,
+    "chooses between two devices by a setting": """\
+        import json
+        import torch
+        settings = json.load(open("settings.json"))
+        device = torch.device("cuda" if settings["fast"] else "cpu")
+        print(torch.ones(2).cuda())
+        """,
+    "a branch for each": """\
+        import sys
+        import torch
+        if len(sys.argv) > 3:
+            place = "cpu"
+        else:
+            place = "cuda"
+        print(torch.ones(2).cuda())
+        """,
+    "a network that runs on the CPU": """\
+        import torch
+        class Loss:
+            def __init__(self, device=torch.device("cuda")):
+                self.device = device
+            def __call__(self, out):
+                return out.to(self.device).mean()
+        net = torch.nn.Linear(3, 3)
+        print(Loss()(net(torch.ones(2, 3))))
+        """,
+    "prints what its own helper chose": """\
+        import torch
+        def pick():
+            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        print(pick())
+        print(torch.ones(2).cuda())
+        """,
+}
+
+NOT_SHOWN = {
+    "never asks": """\
+        import torch
+        print(torch.ones(2).cuda())
+        """,
+    "only shows the answer": """\
+        import torch
+        print("CUDA:", torch.cuda.is_available())
+        print(torch.ones(2).cuda())
+        """,
+    "insists": """\
+        import sys
+        import torch
+        def start(ranks):
+            assert torch.cuda.is_available(), "this needs CUDA"
+        if len(sys.argv) > 1:
+            start(2)
+        print(torch.ones(2).cuda())
+        """,
+    "asks for speed alone": """\
+        import torch
+        if torch.cuda.is_available():
+            torch.backends.cudnn.benchmark = True
+        print(torch.ones(2).cuda())
+        """,
+    "builds a module with a trial run": """\
+        import torch
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = torch.nn.Linear(3, 3)
+                self.size = self.body(torch.ones(1, 3)).shape[1]
+            def forward(self, x):
+                return self.body(x)
+        print(Net().cuda())
+        """,
+    "which GPU is another matter": """\
+        import argparse
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--num-gpus", type=int, default=1)
+        args = parser.parse_args()
+        if args.num_gpus > 1:
+            print("many")
+        print(torch.ones(2).cuda())
+        """,
+    "says mps": """\
+        import torch
+        print(torch.ones(2, device="mps"))
+        """,
+}
+
+
+def severities(folder: Path, entry: str) -> list[str]:
+    """The severities of what is said of missing CUDA in a program of a folder."""
+    found = check([folder / entry], Config(root=folder))
+    return [finding.severity for finding in found if finding.code in ("DEV102", "DEV107")]
+
+
+def write(folder: Path, **files: str) -> None:
+    """Write files, with the indentation of their first row taken away."""
+    for name, text in files.items():
+        rows = text.splitlines()
+        indent = len(rows[0]) - len(rows[0].lstrip())
+        (folder / f"{name}.py").write_text("\n".join(row[indent:] for row in rows) + "\n")
+
+
+@pytest.mark.parametrize("text", MEANT.values(), ids=MEANT)
+def test_meant_for_a_machine_without_a_gpu(text: str, tmp_path: Path) -> None:
+    write(tmp_path, program=text)
+    assert severities(tmp_path, "program.py") == ["error"]
+
+
+@pytest.mark.parametrize("text", NOT_SHOWN.values(), ids=NOT_SHOWN)
+def test_nothing_shows_that_it_is_meant(text: str, tmp_path: Path) -> None:
+    write(tmp_path, program=text)
+    assert severities(tmp_path, "program.py") == ["advice"]
+
+
+ASKING_LIBRARY = """\
+    import torch
+    def speed():
+        return 2 if torch.cuda.is_available() else 1
+    """
+
+
+def test_what_a_library_asks_deep_inside_says_nothing_of_its_user(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        program="import torch\nimport middle\nmiddle.work()\nprint(torch.ones(2).cuda())\n",
+        middle="import deep\ndef work():\n    return deep.speed()\n",
+        deep=ASKING_LIBRARY,
+    )
+    assert severities(tmp_path, "program.py") == ["advice"]
+
+
+def test_what_a_helper_is_called_to_ask_does(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        program="import torch\nimport deep\ndeep.speed()\nprint(torch.ones(2).cuda())\n",
+        deep=ASKING_LIBRARY,
+    )
+    assert severities(tmp_path, "program.py") == ["error"]
+
+
+def test_a_device_that_is_imported_does(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        program="import torch\nfrom config import DEVICE\nprint(torch.ones(2).cuda())\n",
+        config='import torch\nDEVICE = "cuda" if torch.cuda.is_available() else "cpu"\n',
+    )
+    assert severities(tmp_path, "program.py") == ["error"]
+
+
+def test_an_import_further_down_does_not(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        program="import torch\nimport middle\nprint(torch.ones(2).cuda())\n",
+        middle="import config\n",
+        config='import torch\nDEVICE = "cuda" if torch.cuda.is_available() else "cpu"\n',
+    )
+    assert severities(tmp_path, "program.py") == ["advice"]
