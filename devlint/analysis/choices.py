@@ -144,14 +144,22 @@ def _decided_by(machine: Machine, rest: list[ir.Expr], frame: Frame, decisive: b
 
 def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) -> Decision:
     """Decide by a value that was already computed from `test`."""
-    answer = truth(machine, value)
-    if isinstance(value, Tensor):
-        note_wait(machine, value, "a condition", test, frame)
-    if value.__class__ is Const and value.site is not None and value.site.key in machine.counts:
-        machine.testify("availability", frame)
-    if answer is not None:
-        if value.__class__ is Const and value.value.__class__ is int:
+    kind = value.__class__
+    if kind is Const:
+        assert isinstance(value, Const)
+        content = value.value
+        if content is True or content is False:
+            if value.site is None:
+                return YES if content else NO
+        elif content.__class__ is int:
             machine.weighed = True
+        if value.site is not None and machine.counts and value.site.key in machine.counts:
+            machine.testify("availability", frame)
+    elif kind is Tensor:
+        assert isinstance(value, Tensor)
+        note_wait(machine, value, "a condition", test, frame)
+    answer = truth(machine, value)
+    if answer is not None:
         note_condition(machine, value, test, frame)
         return YES if answer else NO
     polarity = True

@@ -304,9 +304,10 @@ def _leave_open(machine: Machine, start: int, node: ir.Node, frame: Frame) -> No
 
 def _growing(machine: Machine, node: ir.Node) -> list[ir.Expr]:
     """What a loop appends to somewhere in its body, also where it did not come in the rounds that were run."""
-    known = machine.growing.get(node)
+    growing = machine.project.growing
+    known = growing.get(node)
     if known is None:
-        known = machine.growing[node] = [
+        known = growing[node] = [
             call.function.value
             for call in walk(getattr(node, "body", []))
             if isinstance(call, ir.Call) and isinstance(call.function, ir.Attribute) and call.function.name in _GROW

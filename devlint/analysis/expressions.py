@@ -12,7 +12,7 @@ from devlint.analysis.choices import decide, decide_value
 from devlint.analysis.control import fork, note_either
 from devlint.analysis.dispatch import EVALUATE, Call, evaluates
 from devlint.analysis.frames import Frame
-from devlint.analysis.machine import Crash, Signal
+from devlint.analysis.machine import Crash, OutOfBudget, Signal
 from devlint.analysis.results import derived
 from devlint.analysis.values import (
     BOOL,
@@ -74,7 +74,9 @@ def evaluate_slice(machine: Machine, node: ir.Slice, frame: Frame) -> Value:
 @evaluates(ir.Call)
 def evaluate_call(machine: Machine, node: ir.Call, frame: Frame, unused: bool = False) -> Value:
     """A call."""
-    machine.step()
+    machine.steps += 1
+    if machine.steps > machine.budget:
+        raise OutOfBudget
     function = node.function
     if function.__class__ is ir.Attribute:
         receiver = EVALUATE[function.value.__class__](machine, function.value, frame)

@@ -176,7 +176,6 @@ class Machine:
         self.options: set[tuple[str, int, int]] = set()
         self.counts: set[tuple[str, int, int]] = set()
         """Where the devices were counted: the number knows its place."""
-        self.growing: dict[ir.Node, list[ir.Expr]] = {}
         self.transparent: dict[ir.Function, int] = {}
         """Decorators that were long at work and gave back what they decorated, and how often."""
         self.built: dict[Class, Built] = {}

@@ -101,6 +101,9 @@ def call_builtin(machine: Machine, value: Instance, call: Call) -> Value:
 
 
 def _apply_forward(machine: Machine, value: Instance, row: Row, call: Call) -> Value:
+    agreed = _agreed(machine, value, row, call)
+    if agreed is not None:
+        return row_result(machine, row, agreed, {**value.fields, row.parameters[0].name: call.positional[0]}, call)
     bound: dict[str, Any] = table.bind(row, call.positional, call.keywords)
     parts: list[Part] = []
     state: list[Part] = []
@@ -141,10 +144,42 @@ def _apply_forward(machine: Machine, value: Instance, row: Row, call: Call) -> V
         main = first
     if main is not None and first is not None and first.device is None:
         main = first if main is first else main
-    merged = {**bound}
-    for field, held_value in value.fields.items():
-        merged.setdefault(field, held_value)
-    return row_result(machine, row, main, merged, call)
+    return row_result(machine, row, main, {**value.fields, **bound}, call)
+
+
+def _agreed(machine: Machine, value: Instance, row: Row, call: Call) -> Tensor | None:
+    """The tensor whose device the result has, where a single argument is surely where the module's tensors are.
+
+    This is the common case, and what `meet` would come to.
+    """
+    if len(call.positional) != 1 or call.keywords or call.open or not row.parameters or row.effect == "transparent":
+        return None
+    given = call.positional[0]
+    if given.__class__ is not Tensor or given.size == 0 or given.rank in (0, None):
+        return None
+    device: str | None = given.device
+    if device is None or device == POISON or row.parameters[0].kind != "positional":
+        return None
+    first = row.parameters[0].name
+    held: Tensor | None = None
+    for parameter, demand in row.demands:
+        if parameter == first:
+            if demand not in ("strict", "combine", "any"):
+                return None
+            continue
+        kept = value.fields.get(parameter)
+        if isinstance(kept, Tensor):
+            if kept.device != device:
+                return None
+            held = held or kept
+    if held is None and row.demands:
+        held = next((tensor for tensor, _, _ in registered(value)), None)
+        if held is not None and held.device != device:
+            return None
+    if held is not None and device == "cpu" and machine.world.has_cuda:
+        _note_computes(machine, call)
+    assert isinstance(given, Tensor)
+    return held if given.assumed and held is not None and not held.assumed else given
 
 
 def _note_computes(machine: Machine, call: Call) -> None:

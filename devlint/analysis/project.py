@@ -33,6 +33,8 @@ class Project:
         self._resolved: dict[tuple[str, int, str], str | None] = {}
         self._exists: dict[str, bool] = {}
         self._rows: tuple[str, list[str]] = ("", [])
+        self.growing: dict[ir.Node, list[ir.Expr]] = {}
+        """What a loop appends to, by loop."""
 
     def module(self, path: str) -> ir.Module | None:
         """Return the lowered file, None where it can't be read or parsed (then `failures` says why)."""

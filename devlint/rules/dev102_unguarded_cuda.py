@@ -72,9 +72,9 @@ the device. A true flag of the program's own (`if args.cuda:`) is taken at its w
 without a GPU; with `mps` it is all of them.
 
 A program means to run without a GPU if it asks for CUDA and something hangs on the answer, has a flag for it
-(`args.no_cuda`), chooses between `"cpu"` and `"cuda"`, or runs a module on the CPU where there is a GPU: each place that
-forgets is an error. What other files ask speaks for the code in them, and for what calls or imports them. A program
-that does none of it may be for GPUs only: it gets one finding of severity advice, at its first use of CUDA.""",
+(`args.no_cuda`), chooses between `"cpu"` and `"cuda"`, or runs a module on the CPU where there is a GPU: each place
+that forgets is an error. What other files ask speaks for the code in them, and for what calls or imports them. A
+program that does none of it may be for GPUs only: it gets one finding of severity advice, at its first use of CUDA.""",
     why="""\
 The program stops on a laptop, on a build server, and for the reader who wants to try it. Nobody sees this on the
 machine it was written on.""",

@@ -215,17 +215,20 @@ def bind(row: Row, args: Sequence[T], kwargs: Mapping[str, T], receiver: T | Non
     bound: dict[str, T | list[T]] = {}
     if receiver is not None:
         bound["self"] = receiver
-    waiting = iter(args)
-    known = set()
-    for parameter in row.parameters:
-        known.add(parameter.name)
-        if parameter.kind == "positional":
-            for value in itertools.islice(waiting, 1):
-                bound[parameter.name] = value
-        elif parameter.kind == "variadic":
-            rest = list(waiting)
-            if rest:
-                bound[parameter.name] = rest
+    if args:
+        taken, count = 0, len(args)
+        for parameter in row.parameters:
+            if taken == count:
+                break
+            if parameter.kind == "positional":
+                bound[parameter.name] = args[taken]
+                taken += 1
+            elif parameter.kind == "variadic":
+                bound[parameter.name] = list(args[taken:])
+                taken = count
+    if not kwargs:
+        return bound
+    known = {parameter.name for parameter in row.parameters}
     for name, value in kwargs.items():
         if name not in known and _NUMPY_NAMES.get(name) in known:
             name = _NUMPY_NAMES[name]

@@ -19,20 +19,25 @@ def dotted(node: object) -> str:
 
 
 def walk(node: Any) -> Iterator[ir.Node]:
-    """Yield the node (or the nodes of a list) and everything below, bodies of functions included."""
-    if isinstance(node, (list, tuple)):
-        for item in node:
-            yield from walk(item)
-        return
-    if isinstance(node, ir.Node):
-        yield node
-    if isinstance(node, ir.Function):
-        yield from walk(node.body.statements)
-    if isinstance(node, (ir.Node, ir.Generator, ir.Parameters)):
-        for slot in node.__slots__:
-            if slot not in ("at", "_lower", "_body"):
-                value = getattr(node, slot)
-                yield from walk(list(value.values()) if isinstance(value, dict) else value)
+    """Yield the node (or the nodes of a list) and everything below, bodies of functions included, in their order."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if node.__class__ in (list, tuple):
+            waiting.extend(reversed(node))
+            continue
+        if isinstance(node, ir.Node):
+            yield node
+        elif not isinstance(node, (ir.Generator, ir.Parameters)):
+            continue
+        below = [getattr(node, slot) for slot in node.__slots__ if slot not in ("at", "_lower", "_body")]
+        if isinstance(node, ir.Function):
+            below.insert(0, node.body.statements)
+        for value in reversed(below):
+            if value.__class__ is dict:
+                waiting.extend(reversed(value.values()))
+            elif value.__class__ is not str:
+                waiting.append(value)
 
 
 def calls(module: ir.Module) -> list[tuple[str, ir.Call]]:
