@@ -293,7 +293,12 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
     if instance.module is not None:
         if enter_hook(machine, cls, instance, method, call):
             return
-        instance.module.unsure = True
+        if not (_is_placed(instance) or instance.module.unsure):
+            # Who calls the method may have put the module anywhere; that `.cuda()` means another GPU is not held
+            # against it, as it is against a forward.
+            device = "cpu" if accelerator(machine) == "cpu" else "cuda:0"
+            move_module(machine, instance, device, cls.node, frame)
+        machine.store.set(instance.module, "unsure", True)
     call_value(machine, Bound(method, instance), call)
 
 

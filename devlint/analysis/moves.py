@@ -29,15 +29,15 @@ def note_dropped(machine: Machine, node: ir.ExprStatement, result: Value, frame:
         if origin.tick <= since:
             continue
         source = origin.source
-        if source is None:
-            continue
+        if source is None or (source.origin is not None and source.origin.tick > since):
+            continue  # made on the way: nothing that stays behind
         site = machine.site(node, frame)
         if source.device in (made.device, POISON) or (source.device is None and made.device == "cpu"):
             continue
         if source.device is not None:
             mark = Origin("dropped", site, frame, machine.tick(), source.device, made.device or "", source.origin)
             machine.store.set(source, "origin", mark)
-        if isinstance(node.value, ir.Call) and not isinstance(result, (Sequence, Mapping)):
+        if isinstance(node.value, ir.Call) and origin.node is node.value:
             receiver = node.value.function.value if isinstance(node.value.function, ir.Attribute) else None
             if isinstance(receiver, (ir.Name, ir.Attribute, ir.Subscript)):
                 machine.emit(
@@ -150,8 +150,6 @@ def note_rebound(machine: Machine, node: ir.For, item: Value, iterable: Value, f
             continue
         if now.origin is None or now.origin.previous is not value.origin or now.origin.kind != "moved":
             continue
-        if _used_in_loop(node, name.id, now):
-            continue
         statement = _rebinding(node.body, name.id, now.origin.site) or node
         mark = Origin(
             "rebound", machine.site(statement, frame), frame, machine.tick(), value.device, name.id, value.origin
@@ -175,10 +173,6 @@ def _rebinding(statements: list[ir.Stmt], name: str, move: Site) -> ir.Stmt | No
         if found is not None:
             return found
     return None
-
-
-def _used_in_loop(node: ir.For, name: str, now: Tensor) -> bool:
-    return False
 
 
 def note_parameter_moved(machine: Machine, source: Tensor, result: Value, call: Call) -> None:
