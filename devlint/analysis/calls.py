@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 24
 MAX_SAME_ON_STACK = 3
 MAX_CONTEXTS = 12
+MAX_STEPS_CONTEXTS = 400
 MAX_STEPS_ABROAD = 500
 
 
@@ -66,8 +67,9 @@ def invoke(
 ) -> Value:
     """Run a user function with these arguments.
 
-    Bounded: depth 24, the same function twice on the stack, 12 distinct contexts of a function in one run, 500 steps
-    in other files than the one that is entered by protocol; past that the result is Unknown. A call in a context that
+    Bounded: depth 24, the same function twice on the stack, 12 distinct contexts of a function in one run (more where
+    they took 400 steps at most together), 500 steps in other files than the one that is entered by protocol; past that
+    the result is Unknown. A call in a context that
     was seen with an unchanged heap is answered from memory.
     """
     node = function.node
@@ -81,11 +83,11 @@ def invoke(
         if hit is not None:
             remembered: Value = hit[0]
             return remembered
-    times = machine.contexts.get(node, 0) + 1
-    machine.contexts[node] = times
-    if times > MAX_CONTEXTS:
+    times, spent = machine.contexts.get(node, (0, 0))
+    if times >= MAX_CONTEXTS and spent > MAX_STEPS_CONTEXTS:
         _cut(machine, "contexts", node, receiver)
         return UNKNOWN
+    machine.contexts[node] = times + 1, spent
     leaves = machine.home is not None and machine.left_at is None and function.frame.namespace.path != machine.home
     if machine.home is not None and function.frame.namespace.path != machine.home:
         spent = machine.abroad if machine.left_at is None else machine.abroad + machine.steps - machine.left_at
@@ -94,7 +96,7 @@ def invoke(
             return UNKNOWN
     if leaves:
         machine.left_at = machine.steps
-    epoch = machine.store.epoch
+    epoch, began_at = machine.store.epoch, machine.steps
     frame = Frame(
         bind_parameters(machine, function, arguments, receiver),
         function.frame,
@@ -122,6 +124,8 @@ def invoke(
         if leaves and machine.left_at is not None:
             machine.abroad += machine.steps - machine.left_at
             machine.left_at = None
+        times, spent = machine.contexts[node]
+        machine.contexts[node] = times, spent + machine.steps - began_at
     machine.stack.pop()
     machine.activations.pop()
     for choice in frame.settled:

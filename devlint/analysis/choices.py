@@ -65,17 +65,20 @@ def asks_for_gpu(key: str, answer: bool) -> bool:
     if key.endswith((" is None", " == -1", " == ''")):
         return not answer
     name = key.rpartition(".")[2].lower()
-    against = "cpu" in name or (name.startswith(("no", "disable", "without")) and ("cuda" in name or "gpu" in name))
+    named = any(word in name for word in ("cuda", "gpu", "accel"))
+    against = "cpu" in name or (named and name.startswith(("no", "disable", "without")))
     return answer is not against
 
 
 def is_gpu_option(key: str) -> bool:
     """Whether an option of the program is, by its name, about where it runs: `args.no_cuda`, `opt['gpu']`."""
     name = key.rpartition(".")[2].lower()
-    return any(word in name for word in ("cuda", "gpu", "cpu", "device"))
+    return any(word in name for word in ("cuda", "gpu", "cpu", "device", "accel"))
 
 
-_FLAG = re.compile(r"(no|use|with|enable|disable|without|is|on)?_?(cuda|gpu|cpu)(_only)?|device == '(cpu|cuda)'")
+_FLAG = re.compile(
+    r"((no|use|with|enable|disable|without|is|on|force)_?)?(cuda|gpu|cpu|accel(erator)?)(_only)?|device == '(cpu|cuda)'"
+)
 
 
 def is_gpu_flag(key: str) -> bool:

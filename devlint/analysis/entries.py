@@ -51,18 +51,30 @@ def is_program(module: ir.Module, is_document: bool) -> bool:
     """Whether a file does work when it is run: a main guard, a notebook or document, or statements that act."""
     if is_document or module.has_main_guard:
         return True
-    acting = 0
-    for statement in module.body:
-        if isinstance(statement, (ir.For, ir.While)):
-            return True
-        if isinstance(statement, ir.With):
-            return True
-        if isinstance(statement, ir.ExprStatement) and isinstance(statement.value, ir.Call):
-            function = statement.value.function
-            name = function.name if isinstance(function, ir.Attribute) else getattr(function, "id", "")
-            if name not in _HARMLESS_STATEMENTS:
-                acting += 1
-    return acting >= 1
+    return any(
+        isinstance(statement, (ir.For, ir.While, ir.With))
+        or _called(statement) is not None
+        or _acts_by_branch(statement)
+        for statement in module.body
+    )
+
+
+def _called(statement: ir.Stmt) -> ir.Expr | None:
+    """What a statement that is a call calls, unless that is only setting up."""
+    if not isinstance(statement, ir.ExprStatement) or not isinstance(statement.value, ir.Call):
+        return None
+    function = statement.value.function
+    name = function.name if isinstance(function, ir.Attribute) else getattr(function, "id", "")
+    return None if name in _HARMLESS_STATEMENTS else function
+
+
+def _acts_by_branch(statement: ir.Stmt) -> bool:
+    """Whether a branch calls something by a plain name, `print` or a function of the file: libraries only set up."""
+    if not isinstance(statement, (ir.If, ir.Try)):
+        return False
+    return any(
+        isinstance(_called(part), ir.Name) or _acts_by_branch(part) for part in statement.body + statement.orelse
+    )
 
 
 _HARMLESS_STATEMENTS = frozenset(

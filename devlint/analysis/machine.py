@@ -198,7 +198,7 @@ class Machine:
         self.quiet = 0
         self.stack: list[ir.Function] = []
         self.activations: list[Activation] = []
-        self.contexts: dict[ir.Function, int] = {}
+        self.contexts: dict[ir.Function, tuple[int, int]] = {}
         self.latest: dict[ir.Function, int] = {}
         self.settled: dict[ChoiceKey, bool] = {}
         self.memo: dict[Any, Any] = {}

@@ -32,11 +32,13 @@ def weigh_evidence(
     kinds = {kind for kind, _ in found}
     launched = launched or NEEDS_GPU in kinds
     meant = {path for kind, path in found if kind not in ("map_location", NEEDS_GPU)}
+    if entry.endswith(".md"):  # the examples of a document stand each for itself
+        meant = {path for kind, path in found if kind in ("availability", "option", "branch")}
     kept: dict[tuple[Any, ...], Event] = {}
     firsts: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     further: dict[tuple[Any, ...], int] = {}
     for key, event in events.items():
-        if isinstance(event, LoadWithoutMap) and not kinds - {NEEDS_GPU}:
+        if isinstance(event, LoadWithoutMap) and kinds <= {NEEDS_GPU, "computes"}:
             continue
         if not isinstance(event, DeviceUnavailable) or event.index:
             kept[key] = event

@@ -131,3 +131,29 @@ def test_the_benchmark_runs(tmp_path: Path) -> None:
     assert result["analysis"] > 0
     assert result["cut"] == 0
     assert result["steps"] > 0
+
+
+def test_a_small_function_may_be_called_in_many_contexts() -> None:
+    text = (
+        "import torch\n"
+        "where = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
+        "def place(x):\n"
+        "    return x.device\n"
+        + "".join(f"x{number} = torch.zeros(3, device=where)\nplace(x{number})\n" for number in range(30))
+        + "last = torch.zeros(3, device=where)\n"
+        "print(torch.ones(3, device=place(last)) + torch.ones(3))\n"
+    )
+    analysis = run(text)
+    assert "cut: contexts" not in analysis.statistics
+    assert worlds(analysis, MixedDevices) == {"gpu1", "gpu2"}
+
+
+def test_a_dear_function_is_not() -> None:
+    text = (
+        "import torch\n"
+        "def work(x, n):\n" + "    x = x + 1\n" * 40 + "    return x\n" + "x = torch.zeros(3)\n"
+        "for n in ['a', 'b', 'c', 'd']:\n"
+        "    for m in ['e', 'f', 'g', 'h', 'i']:\n"
+        "        print(work(torch.zeros(3).cuda(), n + m))\n"
+    )
+    assert run(text).statistics["cut: contexts"] > 0
