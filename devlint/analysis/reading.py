@@ -31,9 +31,7 @@ def weigh_evidence(
     """
     kinds = {kind for kind, _ in found}
     launched = launched or NEEDS_GPU in kinds
-    meant = {path for kind, path in found if kind not in ("map_location", NEEDS_GPU)}
-    if entry.endswith(".md"):  # the examples of a document stand each for itself
-        meant = {path for kind, path in found if kind in ("availability", "option", "branch")}
+    meant = _meant(found, entry)
     kept: dict[tuple[Any, ...], Event] = {}
     firsts: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     further: dict[tuple[Any, ...], int] = {}
@@ -43,30 +41,38 @@ def weigh_evidence(
         if not isinstance(event, DeviceUnavailable) or event.index:
             kept[key] = event
             continue
-        query = event.kind == "query"
-        evidence = _is_meant(event, meant, entry)
-        group: tuple[Any, ...] = (
-            (event.site.path, event.function, query) if evidence else ("all", event.at_import, query)
-        )
+        literal = event.literal
+        evidence = bool(meant & {entry, event.site.path, event.site.path if literal is None else literal.path})
         if not evidence and (launched or event.device.endswith(":?")):
             continue  # each process takes its own GPU: a program that is launched on GPUs
+        place: tuple[Any, ...] = (event.site.path, event.function) if evidence else ("all", event.at_import)
+        group = (*place, event.kind == "query")
         if group in firsts:
             further[group] += 1
             continue
         firsts[group] = key
         further[group] = 0
-        kept[key] = event
+        kept[key] = dataclasses.replace(event, evidence=evidence)
     for group, key in firsts.items():
         event = kept[key]
         assert isinstance(event, DeviceUnavailable)
-        kept[key] = dataclasses.replace(event, evidence=_is_meant(event, meant, entry), further=further[group])
+        kept[key] = dataclasses.replace(event, further=further[group])
     return kept
 
 
-def _is_meant(event: DeviceUnavailable, meant: set[str], entry: str) -> bool:
-    """Whether it is known that the code in which CUDA is missing means to do without."""
-    literal = event.literal
-    return entry in meant or event.site.path in meant or (literal is not None and literal.path in meant)
+def _meant(found: Collection[Testimony], entry: str) -> set[str]:
+    """The files whose code is known to mean to run without a GPU.
+
+    The examples of a document stand each for itself. A file that imports what is nothing without a GPU has to ask for
+    CUDA itself: an option for it is not taken at its word.
+    """
+    needing = {path for kind, path in found if kind == NEEDS_GPU}
+    weak = ("map_location", NEEDS_GPU, "computes") if entry.endswith(".md") else ("map_location", NEEDS_GPU)
+    return {
+        path
+        for kind, path in found
+        if kind not in weak and (kind == "availability" or not (path in needing or entry in needing))
+    }
 
 
 def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> list[Event]:

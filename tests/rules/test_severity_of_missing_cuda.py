@@ -200,3 +200,18 @@ def test_an_import_further_down_does_not(tmp_path: Path) -> None:
         config='import torch\nDEVICE = "cuda" if torch.cuda.is_available() else "cpu"\n',
     )
     assert severities(tmp_path, "program.py") == ["advice"]
+
+
+def test_an_option_of_a_program_that_imports_what_needs_a_gpu_is_not_taken_at_its_word(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        program="import nvidia.dali\n" + "\n".join(row[8:] for row in MEANT["a flag to do without"].splitlines()),
+    )
+    assert severities(tmp_path, "program.py") == []
+
+
+def test_one_that_asks_is(tmp_path: Path) -> None:
+    write(
+        tmp_path, program="import nvidia.dali\n" + "\n".join(row[8:] for row in MEANT["asks and chooses"].splitlines())
+    )
+    assert severities(tmp_path, "program.py") == ["error"]
