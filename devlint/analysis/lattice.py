@@ -63,10 +63,7 @@ class Loss:
         if a.__class__ is list and b.__class__ is list:
             if len(a) == len(b) and all(isinstance(x, Value) for x in a + b):
                 return [self.values(x, y) for x, y in zip(a, b, strict=True)]
-            longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
-            if any(x.__class__ in _HEAVY for x in longer[len(shorter) :]):
-                self.lost = True
-            return longer
+            return a if len(a) >= len(b) else b  # open now: what is in it is known, if it is there
         if a.__class__ is dict and b.__class__ is dict:
             return {key: self.join(a.get(key, MISSING), b.get(key, MISSING)) for key in {**a, **b}}
         if a.__class__ is bool and b.__class__ is bool:
@@ -76,8 +73,11 @@ class Loss:
         if a in _REGISTERED and b in _REGISTERED:
             return "buffer"  # a buffer on one side, a parameter on the other: either moves with its module
         if isinstance(a, (str, type(None))) and isinstance(b, (str, type(None))):
-            self.lost = True  # a device
-            return POISON if POISON in (a, b) else None
+            if POISON in (a, b):
+                return POISON
+            # a device, or what one would hang on
+            self.lost = self.lost or any(text is not None and parse_device(text) is not None for text in (a, b))
+            return None
         if isinstance(a, DeviceValue) or isinstance(b, DeviceValue):
             self.lost = True  # the default device: on one side the program has chosen one
             return DeviceValue("?")
