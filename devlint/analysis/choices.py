@@ -96,6 +96,13 @@ def gpu_is_asked_for(machine: Machine) -> bool:
     )
 
 
+def cpu_is_asked_for(machine: Machine) -> bool:
+    """Whether the running path is one that somebody chose by such an option, against the GPU."""
+    return any(
+        is_gpu_option(choice.condition) and not asks_for_gpu(choice.condition, choice.value) for choice in machine.path
+    )
+
+
 YES = Decision(True)
 NO = Decision(False)
 

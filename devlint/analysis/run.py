@@ -167,6 +167,8 @@ class _Runner:
         self.failed: set[str] = set()
         self.imported: set[str] = set()
         self.driven: set[str] = set()
+        self.led: dict[ir.Node, None] = {}
+        """What programs reached in an earlier world: where they don't come in another, nobody is taken to."""
         self._find_driven()
 
     def _find_driven(self) -> None:
@@ -210,6 +212,7 @@ class _Runner:
         # Without CUDA least can happen: what was found silent with it need not be run again.
         for world in sorted(worlds, key=lambda world: not world.has_cuda):
             machine = self.make_machine(self.project, world, self.wanted)
+            machine.visited.update(self.led)
             now = _Pass(world, machine)
             for path in self.targets:
                 if self.options.progress is not None:
@@ -228,6 +231,8 @@ class _Runner:
             for outcomes in now.outcomes.values():
                 for outcome in outcomes.values():
                     collected.extend(outcome.events.values())
+                if _MAIN in outcomes:
+                    self.led.update(dict.fromkeys(outcomes[_MAIN].reached))
             for events in machine.import_events.values():
                 collected.extend(weigh_evidence(events).values())
             self.analysis.statistics.update(machine.statistics)

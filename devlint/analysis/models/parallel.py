@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value, iterate
+from devlint.analysis.choices import cpu_is_asked_for
 from devlint.analysis.devices import resolve
 from devlint.analysis.dispatch import VALUES, Call, models
 from devlint.analysis.events import CpuInCollective, ParallelDevice, RankWithoutDevice
@@ -100,10 +101,10 @@ def _is_distributed(call: Call) -> bool:
 
 
 def _check_devices(machine: Machine, call: Call, inner: Instance, ids: Value | None) -> None:
-    """DDP with `device_ids` refuses a module that is on the CPU."""
+    """DDP with `device_ids` refuses a module that is on the CPU; who chose the CPU would not choose the GPUs for it."""
     given = isinstance(ids, Sequence) and bool(ids.items)
     devices = {tensor.device for tensor, _, _ in registered(inner)}
-    if not given or devices != {"cpu"} or not machine.device_count:
+    if not given or devices != {"cpu"} or not machine.device_count or cpu_is_asked_for(machine):
         return
     machine.crash(
         ParallelDevice,
