@@ -20,6 +20,7 @@ from devlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
+    constant,
 )
 from devlint.semantics import libraries
 from devlint.semantics.libraries import LIGHTNING_MODULE
@@ -29,6 +30,17 @@ if TYPE_CHECKING:
 
 _BATCH_HOOKS = frozenset("training_step validation_step test_step predict_step".split())
 _HOOKS = _BATCH_HOOKS | {"forward", "configure_optimizers", "on_train_start", "on_fit_start", "on_train_epoch_start"}
+
+
+@models("lightning.Trainer", "pytorch_lightning.Trainer", "lightning.pytorch.Trainer")
+def trainer(machine: Machine, call: Call) -> Value | None:
+    """`Trainer(accelerator="gpu")` asks for GPUs in so many words, and ends the program where there are none."""
+    accelerator = constant(call.keywords.get("accelerator"))
+    gpus = constant(call.keywords.get("gpus"))
+    wanted = accelerator in ("gpu", "cuda") or (isinstance(gpus, (int, list)) and bool(gpus))
+    if wanted and machine.device_count == 0 and not machine.trying:
+        machine.crash(None, machine.site(call.node, call.frame))
+    return None
 
 
 def is_hook(cls: Class, name: str) -> bool:
