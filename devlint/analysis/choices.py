@@ -14,15 +14,17 @@ from devlint.analysis.devices import note_condition
 from devlint.analysis.events import Choice, Site
 from devlint.analysis.host import note_wait
 from devlint.analysis.machine import Crash
-from devlint.analysis.values import NONE, Const, Tensor, Unknown, Value
+from devlint.analysis.values import BOOL, NONE, Const, Instance, Maybe, Presence, Tensor, Unknown, Value
 from devlint.syntax import ir
+from devlint.syntax.walk import dotted, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
 
-ChoiceKey: TypeAlias = "str | tuple[str, int, int]"
-"""A canonical name (`args.cuda`, `args.gpu is None`), or the place of the condition."""
+ChoiceKey: TypeAlias = "str | tuple[str, str] | tuple[str, int, int]"
+"""A canonical name (`args.cuda`, `args.gpu is None`); what is asked, by the names in a file; or the place of the
+condition."""
 
 
 class Decision:
@@ -128,7 +130,7 @@ def _decide_parts(machine: Machine, test: ir.Bool, frame: Frame) -> Decision:
     for index, part in enumerate(test.values):
         decision = decide(machine, part, frame)
         if decision.truth is None:
-            if _decided_by(machine, test.values[index + 1 :], frame, not test.is_and):
+            if _decided_by(machine, part, test.values[index + 1 :], frame, not test.is_and):
                 return NO if test.is_and else YES
             return decision
         if decision.truth is not test.is_and:
@@ -136,12 +138,14 @@ def _decide_parts(machine: Machine, test: ir.Bool, frame: Frame) -> Decision:
     return YES if test.is_and else NO
 
 
-def _decided_by(machine: Machine, rest: list[ir.Expr], frame: Frame, decisive: bool) -> bool:
-    """Whether one of the later parts settles the condition, whatever the undecided part is."""
+def _decided_by(machine: Machine, part: ir.Expr, rest: list[ir.Expr], frame: Frame, decisive: bool) -> bool:
+    """Whether one of the later parts settles the condition, whatever the undecided part is; they are asked only where
+    that part does not."""
     machine.quiet += 1
     opened = machine.store.open()
     mark = machine.store.mark()
     try:
+        narrow(machine, part, frame, not decisive)
         return any(decide(machine, part, frame).truth is decisive for part in rest)
     except Crash:
         return False
@@ -174,6 +178,8 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
         return YES if answer else NO
     polarity = True
     named = False
+    if isinstance(value, Maybe) and truth(machine, value.value):
+        value = presence(value, True)
     if isinstance(value, Unknown) and value.path:
         key: ChoiceKey = value.path
         text = value.path
@@ -181,9 +187,11 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
         if text.startswith("not "):
             key = text = text[4:]
             polarity = False
+    elif isinstance(value, Presence):
+        key, polarity = value.key, value.polarity
+        text = key if isinstance(key, str) else ""
     else:
-        site = Site(frame.namespace.path, test.at)
-        key = site.key
+        key, polarity = _question(machine, test, frame)
         text = ""
     choice = Choice(text, polarity, Site(frame.namespace.path, test.at))
     if named and is_gpu_flag(text):
@@ -191,7 +199,7 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
     machine.asked.add(key)
     assumed = machine.assume.get(key)
     if assumed is not None:
-        used = Choice(text, assumed, choice.site)
+        used = Choice(text, assumed if text else assumed is polarity, choice.site)
         if used not in machine.path:
             machine.path.append(used)
             if named and asks_for_gpu(str(key), assumed):
@@ -206,6 +214,44 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
     return Decision(None, key, choice, polarity, not _asks_where(test))
 
 
+def _question(machine: Machine, test: ir.Expr, frame: Frame) -> tuple[ChoiceKey, bool]:
+    """What a condition without a name asks, so that `if n > 1:` here and `if n <= 1:` there are one question."""
+    known = machine.project.questions.get(test)
+    if known is None:
+        polarity = True
+        operator = ""
+        if isinstance(test, ir.Compare):
+            operator = test.operator
+            if operator in _CONTRARY:
+                operator, polarity = _CONTRARY[operator], False
+        text = _written(test, operator)
+        path = frame.namespace.path
+        known = ((path, text) if text else Site(path, test.at).key), polarity
+        machine.project.questions[test] = known
+    return known
+
+
+_CONTRARY = {"!=": "==", "is-not": "is", "not-in": "in", "<=": ">", ">=": "<"}
+
+
+def _written(node: ir.Expr, operator: str = "") -> str:
+    """An expression of names, constants, comparisons and calls as text; "" if it is made of something else."""
+    if isinstance(node, (ir.Name, ir.Attribute)):
+        return dotted(node)
+    if isinstance(node, ir.Const):
+        return repr(node.value)
+    if isinstance(node, ir.Compare):
+        left, right = _written(node.left), _written(node.right)
+        return f"({left} {operator or node.operator} {right})" if left and right else ""
+    if isinstance(node, ir.Subscript):
+        left, right = _written(node.value), _written(node.index)
+        return f"{left}[{right}]" if left and right else ""
+    if isinstance(node, ir.Call) and not node.keywords:
+        parts = [_written(part) for part in (node.function, *node.args)]
+        return f"{parts[0]}({', '.join(parts[1:])})" if all(parts) else ""
+    return ""
+
+
 def _asks_where(test: ir.Expr) -> bool:
     """Whether a condition asks on which device a tensor is: `x.is_cuda`, `x.get_device() >= 0`."""
     if isinstance(test, ir.Compare):
@@ -215,24 +261,81 @@ def _asks_where(test: ir.Expr) -> bool:
     return isinstance(test, ir.Attribute) and test.name in ("is_cuda", "is_cpu")
 
 
+def presence(value: Maybe, there: bool) -> Value:
+    """What the question comes to whether a value that may be None is there (or is not)."""
+    return BOOL if value.key is None else Presence(value.key, value.there is there)
+
+
 def narrow(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> None:
-    """Bind what a condition proves of a name on the side where it holds (or does not)."""
+    """Bind what a condition proves of a name or attribute on the side where it holds (or does not)."""
     if isinstance(test, ir.Unary) and test.operator == "not":
         narrow(machine, test.value, frame, not holds)
     elif isinstance(test, ir.Bool):
         if test.is_and is holds:
             for part in test.values:
                 narrow(machine, part, frame, holds)
-    elif isinstance(test, ir.Compare) and test.operator in ("is", "is-not") and isinstance(test.left, ir.Name):
-        none = isinstance(test.right, ir.Const) and test.right.value is None
-        if none and (test.operator == "is") is holds:
-            _bind(machine, test.left, frame, NONE)
-    elif holds and isinstance(test, ir.Call) and test.args and isinstance(test.args[0], ir.Name):
-        asked = [path_of(machine.evaluate(part, frame)) for part in (test.function, *test.args[1:])]
-        if asked in (["torch.is_tensor"], ["builtins.isinstance", "torch.Tensor"]):
+    elif isinstance(test, ir.Compare):
+        if isinstance(test.right, ir.Const) and test.right.value is None and test.operator in _EQUALITIES:
+            is_there = _EQUALITIES[test.operator] is not holds
+            asked_of = test.left.target if isinstance(test.left, ir.Walrus) else test.left
+            if not _tell(machine, asked_of, frame, is_there) and not is_there and isinstance(asked_of, ir.Name):
+                _bind(machine, asked_of, frame, NONE)
+    elif holds and isinstance(test, ir.Call) and test.args and isinstance(test.args[0], (ir.Name, ir.Attribute)):
+        asked = path_of(machine.evaluate(test.function, frame))
+        if asked not in ("torch.is_tensor", "builtins.isinstance") or _admits_none(test.args[1:]):
+            return
+        kinds = [path_of(machine.evaluate(part, frame)) for part in test.args[1:]]
+        if not _tell(machine, test.args[0], frame, True) and kinds in ([], ["torch.Tensor"]):
             _bind(machine, test.args[0], frame, Tensor(None))
+    elif isinstance(test, (ir.Name, ir.Walrus)) or (isinstance(test, ir.Attribute) and test.name != "is_cuda"):
+        _tell(machine, test.target if isinstance(test, ir.Walrus) else test, frame, holds, by_truth=True)
     elif isinstance(test, ir.Attribute) and test.name == "is_cuda" and isinstance(test.value, ir.Name):
         _bind_device(machine, test.value, frame, holds)
+
+
+def _admits_none(classes: list[ir.Expr]) -> bool:
+    """Whether None may be an instance of what an `isinstance` asks for: `type(None)`, or what is computed."""
+    return not all(isinstance(part, (ir.Name, ir.Attribute, ir.Display)) for part in walk(classes))
+
+
+_EQUALITIES = {"is": True, "==": True, "is-not": False, "!=": False}
+
+
+def _tell(machine: Machine, node: ir.Expr, frame: Frame, is_there: bool, by_truth: bool = False) -> bool:
+    """Put the value, or None, where a value stands that might be None; says whether there was such a one.
+
+    By its truth alone a value is known to be None only where it is always true.
+    """
+    names = _holder(node, frame)
+    name = _name_of(node)
+    held = None if names is None else names.get(name)
+    if names is None or not isinstance(held, Maybe):
+        return False
+    if is_there or not by_truth or truth(machine, held.value):
+        machine.store.put(names, name, held.value if is_there else NONE)
+        if names is not frame.names:
+            machine.store.epoch += 1
+    return True
+
+
+def _name_of(node: ir.Expr) -> str:
+    return node.id if isinstance(node, ir.Name) else node.name if isinstance(node, ir.Attribute) else ""
+
+
+def _holder(node: ir.Expr, frame: Frame) -> dict[str, Value] | None:
+    """The names or fields among which a name or a chain of attributes has its value, if that takes no evaluation."""
+    if isinstance(node, ir.Attribute):
+        names = _holder(node.value, frame)
+        base = None if names is None else names.get(_name_of(node.value))
+        return base.fields if isinstance(base, Instance) else None
+    if not isinstance(node, ir.Name):
+        return None
+    inner: Frame | None = frame
+    while inner is not None and node.scope is not ir.NameScope.GLOBAL:
+        if node.id in inner.names:
+            return inner.names
+        inner = inner.outer
+    return frame.namespace.names
 
 
 def _bind_device(machine: Machine, name: ir.Name, frame: Frame, is_cuda: bool) -> None:
@@ -245,8 +348,8 @@ def _bind_device(machine: Machine, name: ir.Name, frame: Frame, is_cuda: bool) -
         machine.store.put(frame.names, name.id, known)
 
 
-def _bind(machine: Machine, name: ir.Name, frame: Frame, value: Value) -> None:
-    if name.id in frame.names and frame.names[name.id].__class__ is Unknown:
+def _bind(machine: Machine, name: ir.Expr, frame: Frame, value: Value) -> None:
+    if isinstance(name, ir.Name) and name.id in frame.names and frame.names[name.id].__class__ is Unknown:
         machine.store.put(frame.names, name.id, value)
 
 

@@ -6,7 +6,7 @@ import math
 import operator
 from typing import TYPE_CHECKING
 
-from devlint.analysis.choices import named_unknown
+from devlint.analysis.choices import named_unknown, presence
 from devlint.analysis.classes import is_member
 from devlint.analysis.containers import contains
 from devlint.analysis.devices import compare_devices
@@ -19,12 +19,14 @@ from devlint.analysis.values import (
     Const,
     DeviceValue,
     External,
+    Maybe,
     Scalar,
     Sequence,
     Tensor,
     Unknown,
     Value,
     const,
+    is_none,
 )
 from devlint.semantics import libraries
 from devlint.syntax import ir
@@ -57,6 +59,8 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
         return const(symbol in ("!=", "not-in"))
     if _is_cpu(right) and symbol in ("==", "!=") and _is_type(node.left, left) and machine.device_count == 0:
         return const(symbol == "==")
+    if left.__class__ is Maybe and is_none(right) and symbol in ("==", "!="):
+        return _compare_identity(left, right, "is" if symbol == "==" else "is-not")
     if isinstance(left, DeviceValue) or isinstance(right, DeviceValue):
         return compare_devices(machine, symbol, left, right, node, frame)
     if symbol in ("in", "not-in"):
@@ -138,6 +142,8 @@ def _compare_identity(left: Value, right: Value, symbol: str) -> Value:
     if isinstance(right, Const) and right.value is None:
         if isinstance(left, Const):
             answer = left.value is None
+        elif isinstance(left, Maybe):
+            return presence(left, symbol == "is-not")
         elif not isinstance(left, Unknown):
             answer = False
     elif isinstance(left, Const) and isinstance(right, Const):

@@ -20,6 +20,7 @@ from devlint.analysis.values import (
     DeviceValue,
     Instance,
     Mapping,
+    Maybe,
     Scalar,
     Sequence,
     Tensor,
@@ -33,10 +34,10 @@ from devlint.syntax.walk import walk
 from devlint.worlds import WORLDS
 
 if TYPE_CHECKING:
-    from devlint.analysis.choices import Decision
+    from devlint.analysis.choices import ChoiceKey, Decision
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
-    from devlint.analysis.store import Delta
+    from devlint.analysis.store import Delta, Entry
 
 MAX_ROUNDS_OPEN = 3
 MAX_ROUNDS_KNOWN = 8
@@ -62,17 +63,20 @@ def fork(
     guards = machine.guards
     choice = decision.choice
     assert choice is not None
-    machine.path.append(Choice(choice.condition, decision.polarity, choice.site))
+    holds = decision.polarity if choice.condition else True  # without a name, the condition is shown as it stands
+    machine.path.append(Choice(choice.condition, holds, choice.site))
     machine.guards += decision.guards(True)
     first = one_way(machine, yes)
     first_delta = store.rollback(mark)
     machine.guards = guards + decision.guards(False)
-    machine.path[depth:] = [Choice(choice.condition, not decision.polarity, choice.site)]
+    machine.path[depth:] = [Choice(choice.condition, not holds, choice.site)]
     second = one_way(machine, no)
     second_delta = store.rollback(mark)
     del machine.path[depth:]
     machine.guards = guards
+    loss.behind = behind(decision)
     signal = _rejoin(machine, frame, decision, first, second, first_delta, second_delta)
+    loss.behind = None
     if loss.lost and decision.is_free:
         machine.promoted.setdefault(decision.key, choice)
     loss.lost = lost_before or loss.lost
@@ -80,6 +84,11 @@ def fork(
     if opened:
         store.close()
     return signal
+
+
+def behind(decision: Decision) -> tuple[ChoiceKey, bool] | None:
+    """The condition that stands before a join, and the answer to it on the side where it holds."""
+    return (decision.key, decision.polarity) if decision.is_free else None
 
 
 def note_either(machine: Machine, frame: Frame) -> None:
@@ -132,12 +141,13 @@ def _rejoin(
         (first, first_delta, second_delta) if first is not None else (second, second_delta, first_delta)
     )
     assert left is not None
+    takes_device = left is not RAISE and any(_carries_device(entry) for entry in delta_left.values())
     store.apply(delta_stays)
     _settle_choice(machine, frame, decision, left, first is not None)
     _keep_return(machine, frame, decision, left)
     if left is BREAK or left is CONTINUE:
         frame.leaving.append((left.kind, delta_left))
-    if left is not RAISE and any(_carries_device(entry[3]) for entry in delta_left.values()):
+    if takes_device:
         machine.loss.lost = True
     return None
 
@@ -155,16 +165,20 @@ def _settle_choice(machine: Machine, frame: Frame, decision: Decision, left: Sig
 def _keep_return(machine: Machine, frame: Frame, decision: Decision, signal: Signal) -> None:
     if signal.kind != "return":
         return
+    machine.loss.behind = None  # what returned before stood behind another
     value = signal.value
     joined = value if frame.returns is None else machine.loss.join(frame.returns, value)
     machine.store.set(frame, "returns", joined)
     machine.store.set(frame, "return_keys", [*frame.return_keys, (decision.key, decision.choice)])
 
 
-def _carries_device(value: Any) -> bool:
-    return isinstance(value, (Tensor, DeviceValue, Instance)) or (
-        isinstance(value, str) and (value == "cpu" or value.startswith("cuda"))
-    )
+def _carries_device(entry: Entry) -> bool:
+    """Whether a way wrote something that has a device; that a test told what was there is no write."""
+    target, key, is_slot, value = entry
+    if isinstance(value, (Tensor, DeviceValue, Instance)):
+        before = None if is_slot else target.get(key)
+        return not (isinstance(before, Maybe) and before.value is value)
+    return isinstance(value, str) and (value == "cpu" or value.startswith("cuda"))
 
 
 def loop(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import iterate
 from devlint.analysis.binding import bind
-from devlint.analysis.choices import decide
+from devlint.analysis.choices import decide, narrow
 from devlint.analysis.devices import indexed_device_name
 from devlint.analysis.dispatch import evaluates
 from devlint.analysis.frames import Frame
@@ -119,6 +119,7 @@ def evaluate_comprehension(machine: Machine, node: ir.Comprehension, frame: Fram
                     break
                 if answer is None:
                     state["open"] = True
+                narrow(machine, condition, inner, True)
             if keep:
                 run(index + 1)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import attribute, binary, call_method, call_value, item, iterate
 from devlint.analysis.binding import bind_name
-from devlint.analysis.choices import decide, decide_value
-from devlint.analysis.control import fork, note_either
+from devlint.analysis.choices import decide, decide_value, narrow
+from devlint.analysis.control import behind, fork, note_either
 from devlint.analysis.dispatch import EVALUATE, Call, evaluates
 from devlint.analysis.frames import Frame
 from devlint.analysis.machine import Crash, OutOfBudget, Signal
@@ -25,6 +25,7 @@ from devlint.analysis.values import (
     Function,
     Instance,
     Mapping,
+    Maybe,
     Scalar,
     Super,
     Tensor,
@@ -208,6 +209,8 @@ def _join_bool(machine: Machine, a: Value, b: Value, answer: bool | None, node: 
         return a
     if isinstance(a, Unknown) and isinstance(b, Unknown) and a.path and b.path:
         return Unknown(f"{a.path} {'and' if node.is_and else 'or'} {b.path}", a.named and b.named)
+    if isinstance(a, Maybe) and not node.is_and:
+        return machine.loss.values(a.value, b)
     if isinstance(a, Unknown) and not node.is_and and not isinstance(b, Unknown):
         return b if isinstance(b, Tensor) and b.device is None else UNKNOWN
     if isinstance(a, Tensor) and isinstance(b, Tensor):
@@ -222,20 +225,24 @@ def evaluate_conditional(machine: Machine, node: ir.Conditional, frame: Frame) -
     """`body if test else orelse`."""
     decision = decide(machine, node.test, frame)
     if decision.truth is not None:
+        narrow(machine, node.test, frame, decision.truth)
         return machine.evaluate(node.body if decision.truth else node.orelse, frame)
     results: list[Value] = []
 
-    def side(expression: ir.Expr) -> Signal | None:
+    def side(expression: ir.Expr, holds: bool) -> Signal | None:
+        narrow(machine, node.test, frame, holds)
         results.append(machine.evaluate(expression, frame))
         return None
 
-    signal = fork(machine, decision, lambda: side(node.body), lambda: side(node.orelse), frame)
+    signal = fork(machine, decision, lambda: side(node.body, True), lambda: side(node.orelse, False), frame)
     if not results:
         raise Crash
     if signal is not None or len(results) == 1:
         return results[0]
     before, machine.loss.lost = machine.loss.lost, False
+    machine.loss.behind = behind(decision)
     joined = machine.loss.values(results[0], results[1])
+    machine.loss.behind = None
     if machine.loss.lost and decision.choice is not None:
         machine.promoted.setdefault(decision.key, decision.choice)
     machine.loss.lost = machine.loss.lost or before

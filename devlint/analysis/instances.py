@@ -23,7 +23,15 @@ from devlint.analysis.dispatch import (
 from devlint.analysis.models import library
 from devlint.analysis.module_calls import call_module
 from devlint.analysis.module_methods import base_method, module_method
-from devlint.analysis.modules import iterate_module, module_attribute, module_item, register_attribute, registered
+from devlint.analysis.modules import (
+    CONTAINERS,
+    iterate_module,
+    members,
+    module_attribute,
+    module_item,
+    register_attribute,
+    registered,
+)
 from devlint.analysis.values import (
     NONE,
     UNKNOWN,
@@ -193,13 +201,13 @@ def instance_item(machine: Machine, value: Instance, index: Value, node: ir.Node
 
 @on(TRUTH, Instance)
 def instance_truth(machine: Machine, value: Instance) -> bool | None:
-    """An instance is true unless it has a length."""
+    """An instance is true unless it has a length; a container of modules has as many as it holds."""
+    if isinstance(value.cls, External) and value.module is not None:
+        if value.cls.path not in CONTAINERS:
+            return True
+        return bool(members(value)) if value.module.children is not None else None
     if find(value.cls, "__len__") or find(value.cls, "__bool__") or not isinstance(value.cls, Class):
-        return (
-            None
-            if not (isinstance(value.cls, External) and value.module is None and value.cls.path.startswith("torch"))
-            else True
-        )
+        return True if isinstance(value.cls, External) and value.cls.path.startswith("torch") else None
     return None if is_open_class(value.cls) and value.module is None else True
 
 

@@ -1,13 +1,14 @@
 """The join of abstract values, and what it loses.
 
-There are no unions: unlike values join to `Unknown` (or `Scalar` when both are harmless). A join that loses a device,
+There are no unions: unlike values join to `Unknown` (or `Scalar` when both are harmless; what is joined with None is
+`Maybe` there). A join that loses a device,
 a tensor, a module or a handle says so through the flag of `Loss`: then the condition behind it is worth a run for each
 answer (`devlint.analysis.choices`).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.store import MISSING
 from devlint.analysis.values import (
@@ -25,27 +26,34 @@ from devlint.analysis.values import (
     Function,
     Instance,
     Mapping,
+    Maybe,
     Scalar,
     Sequence,
     Tensor,
     Unknown,
     Value,
+    is_none,
 )
 from devlint.semantics.devices import parse_device
 
+if TYPE_CHECKING:
+    from devlint.analysis.choices import ChoiceKey
+
 _HEAVY = (Tensor, Instance, DeviceValue)
+_OPTIONAL = (Tensor, Instance, DeviceValue, Sequence, Mapping)
 _REGISTERED = ("parameter", "buffer")
 
 
 class Loss:
     """Whether a join since the last reset lost a device; `either`: one of "cpu" and "cuda", so the program can do with
-    both."""
+    both. `behind`: the condition whose sides are being joined, and the answer to it that gave the first."""
 
-    __slots__ = ("lost", "either")
+    __slots__ = ("lost", "either", "behind")
 
     def __init__(self) -> None:
         self.lost = False
         self.either = False
+        self.behind: tuple[ChoiceKey, bool] | None = None
 
     def join(self, a: Any, b: Any) -> Any:
         """Join two entries of the store: values, slots of objects (device names, lists), or MISSING."""
@@ -105,9 +113,39 @@ class Loss:
         if kind in _HEAVY or other in _HEAVY or _names_device(a) or _names_device(b):
             self.lost = True
             self._note_either(a, b)
+        if kind is Maybe or other is Maybe or is_none(a) or is_none(b):
+            optional = self._with_none(a, b)
+            if optional is not None:
+                return optional
         if kind in (Const, Scalar) and other in (Const, Scalar):
             return self._scalars(_as_scalar(a), _as_scalar(b))
         return UNKNOWN
+
+    def _with_none(self, a: Value, b: Value) -> Maybe | None:
+        """The join of a value that carries a device with None, or of what such joins gave; None if it is no such."""
+        if is_none(a) or is_none(b):
+            value = a if is_none(b) else b
+            if isinstance(value, Maybe):
+                return Maybe(value.value)
+            if not (value.__class__ in _OPTIONAL or _names_device(value)):
+                return None
+            if self.behind is None:
+                return Maybe(value)
+            key, answer = self.behind
+            return Maybe(value, key, answer if value is a else not answer)
+        return self._maybes(a, b)
+
+    def _maybes(self, a: Value, b: Value) -> Maybe | None:
+        inner, other = (value.value if isinstance(value, Maybe) else value for value in (a, b))
+        value = self.values(inner, other)
+        if not (value.__class__ in _OPTIONAL or _names_device(value)):
+            return None
+        if isinstance(a, Maybe) and isinstance(b, Maybe) and (a.key, a.there) == (b.key, b.there):
+            return Maybe(value, a.key, a.there)
+        return Maybe(value)
+
+    def _optionals(self, a: Maybe, b: Maybe) -> Value:
+        return self._maybes(a, b) or UNKNOWN
 
     def _consts(self, a: Const, b: Const) -> Value:
         if a.value == b.value and type(a.value) is type(b.value):
@@ -115,6 +153,8 @@ class Loss:
         if _names_device(a) or _names_device(b):
             self.lost = True
             self._note_either(a, b)
+            if a.value is None or b.value is None:
+                return self._with_none(a, b) or UNKNOWN
         return self._scalars(_as_scalar(a), _as_scalar(b))
 
     def _devices(self, a: DeviceValue, b: DeviceValue) -> Value:
@@ -221,4 +261,5 @@ _JOIN: dict[type, Any] = {
     Array: Loss._arrays,
     Function: Loss._code,
     Class: Loss._code,
+    Maybe: Loss._optionals,
 }

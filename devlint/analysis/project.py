@@ -17,6 +17,7 @@ from devlint.syntax import ir
 from devlint.syntax.frontend import FrontEnd, lower
 
 if TYPE_CHECKING:
+    from devlint.analysis.choices import ChoiceKey
     from devlint.analysis.machine import Machine
 
 
@@ -35,6 +36,8 @@ class Project:
         self._rows: tuple[str, list[str]] = ("", [])
         self.growing: dict[ir.Node, list[ir.Expr]] = {}
         """What a loop appends to, by loop."""
+        self.questions: dict[ir.Node, tuple[ChoiceKey, bool]] = {}
+        """What conditions without a name ask, and with which polarity."""
 
     def module(self, path: str) -> ir.Module | None:
         """Return the lowered file, None where it can't be read or parsed (then `failures` says why)."""

@@ -154,6 +154,7 @@ def while_statement(machine: Machine, node: ir.While, frame: Frame) -> Signal | 
     def body(value: Value) -> Signal | None:
         if value is not _FIRST and decide(machine, node.test, frame).truth is False:
             return BREAK
+        narrow(machine, node.test, frame, True)
         return machine.block(node.body, frame)
 
     return loop(machine, [_FIRST, UNKNOWN, UNKNOWN], True, body, node, frame)

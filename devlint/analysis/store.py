@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from devlint.analysis.values import Maybe
+
 
 class _Missing:
     """The absence of a key in a dict."""
@@ -128,7 +130,7 @@ class Store:
             now = getattr(target, key) if is_slot else target.get(key, MISSING)
             a = first[identity][3] if identity in first else now
             b = second[identity][3] if identity in second else now
-            value = a if a is b else join(a, b)
+            value = a if a is b else now if now.__class__ is Maybe and now.is_told(a, b) else join(a, b)
             if is_slot:
                 self.set(target, key, value)
                 if key == "items" and differ(a, b):

@@ -17,7 +17,9 @@ from devlint.analysis.values import (
     Const,
     DeviceValue,
     Instance,
+    Maybe,
     Method,
+    Presence,
     Scalar,
     Tensor,
     Unknown,
@@ -89,13 +91,13 @@ def scalar_operator(
 # -- unknowns
 
 
-@on(TRUTH, Unknown)
+@on(TRUTH, Unknown, Maybe, Presence)
 def unknown_truth(machine: Machine, value: Unknown) -> bool | None:
     """Not known."""
     return None
 
 
-@on(ATTRIBUTE, Unknown)
+@on(ATTRIBUTE, Unknown, Maybe, Presence)
 def unknown_attribute(machine: Machine, value: Unknown, name: str, node: ir.Node, frame: Frame) -> Value:
     """`args.name`."""
     if name == "is_cuda" and machine.device_count == 0:
@@ -128,7 +130,7 @@ def _moved(machine: Machine, name: str, call: Call) -> Value:
     return made
 
 
-@on(METHOD, Unknown)
+@on(METHOD, Unknown, Maybe, Presence)
 def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> Value:
     """`args.name(...)`: `cfg.get("key")` is `cfg["key"]`, and questions about a named string have names.
 
@@ -146,7 +148,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     return extended(value, f".{name}({arguments})")
 
 
-@on(ITEM, Unknown)
+@on(ITEM, Unknown, Maybe, Presence)
 def unknown_item(machine: Machine, value: Unknown, index: Value, node: ir.Node, frame: Frame) -> Value:
     """`cfg["key"]`."""
     return _extended_by(value, index)
@@ -165,13 +167,13 @@ def extended(value: Unknown, suffix: str) -> Value:
     return Unknown(value.path + suffix, value.named)
 
 
-@on(ITERATE, Unknown)
+@on(ITERATE, Unknown, Maybe, Presence)
 def iterate_unknown(machine: Machine, value: Unknown, node: ir.Node, frame: Frame, wanted: int) -> Iteration | None:
     """Nothing is known."""
     return None
 
 
-@on(BINARY, Unknown)
+@on(BINARY, Unknown, Maybe, Presence)
 def unknown_operator(
     machine: Machine, operator: str, left: Value, right: Value, node: ir.Node, frame: Frame
 ) -> Value | None:

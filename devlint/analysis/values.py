@@ -2,7 +2,8 @@
 
 An object has identity: one Python object of the interpreter for one execution of an allocation, so that aliases see
 what is done to it. Objects are changed through the store only (`devlint.analysis.store`), which can undo it.
-There are no unions: where two unlike values join, the result is `Unknown`, and the store notes what was lost.
+There are no unions but `Maybe`, a value or None: where two unlike values join, the result is `Unknown`, and the store
+notes what was lost.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from devlint.analysis.events import Site
 
 if TYPE_CHECKING:
+    from devlint.analysis.choices import ChoiceKey
     from devlint.analysis.frames import Frame, Namespace
     from devlint.analysis.origins import Origin
     from devlint.syntax import ir
@@ -60,6 +62,44 @@ class Unknown(Value):
 
     def __repr__(self) -> str:
         return f"Unknown({self.path})"
+
+
+class Maybe(Unknown):
+    """A value or None, nobody knows which: unknown until a test tells, and then the value.
+
+    `key`: the condition behind which they were joined, if that is known; the value is there where its answer is
+    `there`.
+    """
+
+    __slots__ = ("value", "key", "there")
+
+    def __init__(self, value: Value, key: ChoiceKey | None = None, there: bool = True) -> None:
+        self.path = None
+        self.named = False
+        self.default = None
+        self.value = value
+        self.key = key
+        self.there = there
+
+    def __repr__(self) -> str:
+        return f"Maybe({self.value!r})"
+
+    def is_told(self, a: object, b: object) -> bool:
+        """Whether these two are what a test of it comes to, on one side and the other."""
+        return (a is self.value and is_none(b)) or (b is self.value and is_none(a))
+
+
+class Presence(Unknown):
+    """What asking whether a `Maybe` is there came to: the answer to the condition `key`, or its contrary."""
+
+    __slots__ = ("key", "polarity")
+
+    def __init__(self, key: ChoiceKey, polarity: bool) -> None:
+        self.path = None
+        self.named = False
+        self.default = None
+        self.key = key
+        self.polarity = polarity
 
 
 class Scalar(Value):
@@ -412,9 +452,9 @@ def const(value: Any, site: Site | None = None) -> Const:
     return Const(value, site)
 
 
-def is_none(value: Value | None) -> bool:
+def is_none(value: object) -> bool:
     """Tell whether the value is surely None (or was not given at all)."""
-    return value is None or (value.__class__ is Const and value.value is None)
+    return value is None or (isinstance(value, Const) and value.value is None)
 
 
 def constant(value: Value | None) -> Any:

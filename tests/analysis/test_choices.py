@@ -138,3 +138,41 @@ def test_cost_grows_with_the_size_of_a_program() -> None:
     ]
     assert steps[3] / steps[0] < 8 * 1.5
     assert steps[0] < steps[1] < steps[2] < steps[3]
+
+
+OPTIONAL = (
+    "x = torch.zeros(2) if args.half else None\ny = torch.zeros(2)\nif torch.cuda.is_available():\n    y = y.cuda()\n"
+)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "if x is not None:\n    x + y\n",
+        "if x is None:\n    y.sum()\nelse:\n    x + y\n",
+        "z = y if x is None else x + y\n",
+        "if isinstance(x, torch.Tensor):\n    x + y\n",
+        "assert x is not None\nx + y\n",
+        "def f(x, y):\n    if x is None:\n        return y\n    return x + y\nf(x, y)\n",
+    ],
+)
+def test_what_may_be_none_is_known_where_it_is_not(use: str) -> None:
+    assert {world for _, world, _ in mixed(OPTIONAL + use)} == {"gpu1", "gpu2"}
+
+
+def test_whether_it_is_none_follows_the_choice() -> None:
+    """What is moved under the flag under which it is there agrees with what is moved where it is there."""
+    text = "x = torch.zeros(2).cuda() if args.cuda else None\nif {}:\n    y = y.cuda()\nif x is not None:\n    x + y\n"
+    assert mixed(text.format("args.cuda")) == []
+    assert mixed(text.format("x is not None")) == []
+    assert mixed("other = x\n" + text.format("x is not None").replace("x + y", "other + y.cpu()")) == []
+    assert {row for row, _, _ in mixed(text.format("args.half"))} == {5}
+
+
+def test_one_question_has_one_answer() -> None:
+    """Conditions without a name that ask the same, or its contrary, agree."""
+    text = (
+        "n = len(str(parser))\nz = x.cuda() if n > 1 and torch.cuda.is_available() else None\n"
+        "if n <= 1:\n    z = None\nelse:\n    y = y.cuda()\n"
+    )
+    assert mixed(text.replace(" and torch.cuda.is_available()", "") + "if z is not None:\n    z + y\n") == []

@@ -222,6 +222,40 @@ a = move(torch.zeros(1))  #= gpu
 b = move("text")  #= 'text'
 c = move(nn.Linear(1, 1))  #= gpu
 """,
+    "what may be None": """
+import random
+from types import SimpleNamespace
+def some():
+    return random.random() < 2
+x = torch.zeros(1, device=device) if some() else None
+if x is not None:
+    a = x  #= gpu
+b = x if x is not None else torch.ones(1, device=device)  #= gpu
+net = nn.Linear(1, 1) if some() else None
+if net:
+    c = net.to(device)(torch.zeros(1, device=device))  #= gpu
+self = SimpleNamespace(mean=None)
+if some():
+    self.mean = torch.zeros(1)
+if self.mean is not None and self.mean.shape[0] == 1:
+    d = self.mean  #= cpu
+def early(value):
+    if value is None:
+        return torch.zeros(1)
+    return value
+e = early(self.mean)  #= cpu
+place = device if some() else None
+if not (place is None):
+    f = torch.zeros(1, device=place)  #= gpu
+g = [part.to("cpu") for part in [x, x] if isinstance(part, torch.Tensor)][0]  #= cpu
+assert x is not None
+h = x  #= gpu
+""",
+    "containers of modules have a length": """
+empty, full = nn.ModuleList(), nn.Sequential(nn.ReLU())
+a = True if empty else False  #= False
+b = True if full and nn.Linear(1, 1) else False  #= True
+""",
 }
 
 

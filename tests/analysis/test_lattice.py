@@ -23,6 +23,7 @@ from devlint.analysis.values import (
     External,
     Instance,
     Mapping,
+    Maybe,
     Scalar,
     Sequence,
     Tensor,
@@ -49,6 +50,7 @@ LEAVES = st.one_of(
         dtype=st.sampled_from([None, "torch.float32"]),
     ),
     st.builds(Array, st.sampled_from([None, 1])),
+    st.builds(Maybe, st.sampled_from([Tensor("cpu"), Tensor("cuda:0"), NET, DeviceValue("cpu")])),
 )
 VALUES = st.recursive(
     LEAVES,
@@ -75,6 +77,8 @@ def shown(value: object) -> object:
             return (value.kind, value.open, tuple(map(shown, value.items)))
         inside = sorted((repr(key), repr(shown(item))) for key, item in items.items())  # type: ignore[union-attr]
         return ("dict", value.open, tuple(inside), shown(value.rest))
+    if isinstance(value, Maybe):
+        return ("maybe", shown(value.value))
     if isinstance(value, Scalar):
         return ("scalar", value.low, value.kind)
     if isinstance(value, Unknown):
