@@ -141,6 +141,7 @@ class Loss:
         joined.size = a.size if a.size == b.size else None
         joined.dtype = a.dtype if a.dtype == b.dtype else None
         joined.pinned = a.pinned and b.pinned
+        joined.is_element = joined.rank is None and (_may_be_number(a) or _may_be_number(b))
         if a.pending is not None and b.pending is not None:
             joined.pending = min(a.pending, b.pending)
         return joined
@@ -194,6 +195,10 @@ def _as_scalar(value: Value) -> Scalar:
     if isinstance(content, bool):
         return BOOL
     return NUMBER if isinstance(content, (int, float)) else SCALAR
+
+
+def _may_be_number(tensor: Tensor) -> bool:
+    return tensor.is_element or tensor.rank == 0
 
 
 def _names_device(value: Value) -> bool:

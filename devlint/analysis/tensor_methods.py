@@ -188,6 +188,7 @@ def moved(machine: Machine, value: Tensor, device: str | None, call: Call, note:
     made.origin.source = value
     made.origin.product = made
     made.requires_grad = True if value.is_parameter else value.requires_grad
+    made.is_element = value.is_element
     if device is None and value.assumed:
         made.assumed = True
     return made

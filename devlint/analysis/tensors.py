@@ -135,7 +135,11 @@ def tensor_binary(
     _read_operands(machine, left, right, node, frame)
     if main is None:
         return Tensor(None)
-    return derived(main, broadcast_rank([left, right]) if operator != "@" else product_rank(left, right))
+    if operator == "@":
+        return derived(main, product_rank(left, right))
+    made = derived(main, broadcast_rank([left, right]))
+    made.is_element = made.rank is None and main.is_element
+    return made
 
 
 def _read_operands(machine: Machine, left: Value, right: Value, node: ir.Node, frame: Frame) -> None:

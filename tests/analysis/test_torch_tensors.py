@@ -98,6 +98,32 @@ table = torch.rand(4)
 i = torch.tensor([1], device=device)
 table[i]  # DEV304: gpu1 gpu2
 """,
+    "an element of the accelerator's, wherever it comes from, is read as a number": """
+import numpy as np
+table = torch.rand(9)
+steps = torch.tensor(np.array([3, 2, 1, 0]).tolist()).to(device)
+total = torch.zeros((), device=device)
+for i, t in enumerate(steps):
+    following = steps[i + 1] if i + 1 < len(steps) else t
+    total = total + table[following] + table[following.long() + 1].to(device)
+a = total  #= gpu
+""",
+    "the order of an array is turned": """
+import numpy as np
+a = table = torch.rand(9)  #= cpu
+steps = torch.from_numpy(np.arange(4)[::-1].copy()).to(device)
+b = steps[1]  #= gpu
+table[steps[1]]
+table[steps]  # DEV304: gpu1 gpu2
+""",
+    "a part of an array keeps the dimensions that it slices": """
+import numpy as np
+grid = np.zeros((2, 3))
+a = grid[0][1:]  #= ndarray
+b = torch.from_numpy(grid[:, 0]).ndim  #= 1
+c = torch.from_numpy(grid[None, ..., 1:]).ndim  #= 3
+d = torch.from_numpy(grid[1]).ndim  #= 1
+""",
     "in place": """
 x = torch.zeros(2, device=device)
 y = torch.ones(2)
