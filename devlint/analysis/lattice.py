@@ -142,6 +142,9 @@ class Loss:
         joined.dtype = a.dtype if a.dtype == b.dtype else None
         joined.pinned = a.pinned and b.pinned
         joined.is_element = joined.rank is None and (_may_be_number(a) or _may_be_number(b))
+        if a.attributes is not None and b.attributes is not None:
+            shared = a.attributes.keys() & b.attributes.keys()
+            joined.attributes = {name: self.values(a.attributes[name], b.attributes[name]) for name in shared}
         if a.pending is not None and b.pending is not None:
             joined.pending = min(a.pending, b.pending)
         return joined
