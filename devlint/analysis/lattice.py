@@ -20,6 +20,7 @@ from devlint.analysis.values import (
     Array,
     Class,
     Const,
+    DeviceText,
     DeviceValue,
     External,
     Function,
@@ -112,6 +113,8 @@ class Loss:
     def _consts(self, a: Const, b: Const) -> Value:
         if a.value == b.value and type(a.value) is type(b.value):
             return a
+        if a.value == b.value and isinstance(a.value, str):
+            return b if isinstance(a.value, DeviceText) else a
         if _names_device(a) or _names_device(b):
             self.lost = True
             self._note_either(a, b)

@@ -79,6 +79,12 @@ class Scalar(Value):
         return f"Scalar({self.kind})"
 
 
+class DeviceText(str):
+    """The text of a tensor's device on CUDA, `str(x.device)`: it always has an index."""
+
+    __slots__ = ()
+
+
 SOME_INDEX: Final = -2
 """The index of a device that has one, nobody knows which."""
 
