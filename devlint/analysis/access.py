@@ -31,6 +31,7 @@ from devlint.analysis.values import (
     Method,
     ModuleValue,
     OneOf,
+    Tensor,
     Unknown,
     Value,
 )
@@ -164,9 +165,11 @@ def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
         return name in ("type", "index")
     if isinstance(value, Array):
         return False if name in ("to", "cuda", "cpu", "numpy", "is_cuda", "detach") else None
-    if value.__class__.__name__ == "Tensor":
+    if isinstance(value, Tensor):
         from devlint.semantics.table import method
 
+        if value.attributes is not None and name in value.attributes:
+            return True
         return True if method(name) is not None else None
     return None
 

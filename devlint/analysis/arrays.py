@@ -36,6 +36,7 @@ from devlint.analysis.values import (
     Sequence,
     Tensor,
     Value,
+    is_none,
 )
 from devlint.semantics import errors
 from devlint.syntax import ir
@@ -107,10 +108,24 @@ def array_item(machine: Machine, value: Array, index: Value, node: ir.Node, fram
     """`array[index]`: an array or a number."""
     if isinstance(index, Tensor):
         to_host(machine, index, "numpy indexing", node, frame, "library")
-    if value.rank == 1 and isinstance(index, Const) and isinstance(index.value, int):
-        return NUMBER
-    whole = index is SLICE or isinstance(index, (Array, Sequence))
-    return Array(SOME_RANK if whole else None, value.source)
+    rank = _part_rank(value.rank, index)
+    return NUMBER if rank == 0 and value.rank != 0 else Array(rank, value.source)
+
+
+def _part_rank(rank: int | None, index: Value) -> int | None:
+    """How many dimensions the part of an array at an index has."""
+    parts = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
+    sliced = any(part is SLICE for part in parts)
+    if rank is None or rank >= SOME_RANK:
+        numbered = any(not isinstance(part, (Array, Sequence)) for part in parts)
+        return SOME_RANK if sliced or not numbered else None
+    for part in parts:
+        if part is SLICE or (isinstance(part, Const) and part.value is Ellipsis):
+            continue
+        if not isinstance(part, (Const, Scalar)):
+            return SOME_RANK if sliced or isinstance(part, (Array, Sequence)) else None
+        rank += 1 if is_none(part) else -1
+    return max(rank, 0)
 
 
 @on(ITERATE, Array)

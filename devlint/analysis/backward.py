@@ -37,15 +37,22 @@ class Hook:
 
     `arguments`: what it is called with, None for the gradient of the tensor, on the device that the tensor has then.
     `stays`: the tensor is a parameter, which any later backward pass may reach; others are reached by the next one.
+    `gathered`: where the output is that the tensor's replica of DataParallel contributed to.
     """
 
-    __slots__ = ("tensor", "function", "arguments", "stays")
+    __slots__ = ("tensor", "function", "arguments", "stays", "gathered")
 
     def __init__(self, tensor: Tensor, function: Value, arguments: list[Value] | None = None) -> None:
         self.tensor = tensor
         self.function = function
         self.arguments = arguments
         self.stays = tensor.is_parameter
+        self.gathered: str | None = None
+
+    def is_reached(self, device: str) -> bool:
+        """Whether the backward pass from a loss on this device goes through the tensor, as far as devices tell."""
+        reached = self.tensor.device if self.gathered is None else self.gathered
+        return reached == device and not (self.stays and self.tensor.requires_grad is False)
 
 
 def wait(machine: Machine, hook: Hook) -> None:
@@ -71,10 +78,26 @@ def run_hooks(machine: Machine, loss: Value | None, call: Call) -> None:
     if not isinstance(loss, Tensor) or loss.device in (None, POISON):
         return
     for hook in reversed(waiting):
-        tensor = hook.tensor
-        if tensor.device == loss.device and not (hook.stays and tensor.requires_grad is False):
-            arguments = [gradient(tensor)] if hook.arguments is None else hook.arguments
-            call_value(machine, hook.function, Callback(list(arguments), {}, call.node, call.frame))
+        if hook.is_reached(str(loss.device)):
+            _run_hook(machine, hook, call)
+
+
+def _run_hook(machine: Machine, hook: Hook, call: Call) -> None:
+    """Call a hook as autograd does: the current device is that of its tensor."""
+    arguments = [gradient(hook.tensor)] if hook.arguments is None else hook.arguments
+    before = machine.state.current_device
+    kind, _, index = str(hook.tensor.device).partition(":")
+    if kind == "cuda" and index:
+        machine.store.set(machine.state, "current_device", int(index))
+    call_value(machine, hook.function, Callback(list(arguments), {}, call.node, call.frame))
+    machine.store.set(machine.state, "current_device", before)
+
+
+def gather_hooks(machine: Machine, before: tuple[Hook, ...], device: str) -> None:
+    """Let what has begun to wait in a replica be reached from where DataParallel gathers its output."""
+    for hook in machine.state.hooks:
+        if hook not in before and not hook.stays:
+            machine.store.set(hook, "gathered", device)
 
 
 def meet_gradient(

@@ -24,8 +24,9 @@ def bind(machine: Machine, target: ir.Expr, value: Value, node: ir.Node, frame: 
     if isinstance(target, ir.Name):
         bind_name(machine, target, value, node, frame)
     elif isinstance(target, ir.Attribute):
-        note_stored(machine, value, node, frame)
         receiver = machine.evaluate(target.value, frame)
+        if target.name != "data" or not isinstance(receiver, Tensor):  # a move in place keeps nothing
+            note_stored(machine, value, node, frame)
         old = receiver.fields.get(target.name) if isinstance(receiver, Instance) else None
         if isinstance(old, Instance) and isinstance(value, Instance) and old is not value:
             note_rebuilt(machine, old, value, node, frame)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.choices import named_unknown, presence
 from devlint.analysis.classes import is_member
 from devlint.analysis.containers import contains
+from devlint.analysis.device_names import compare_names, look_in_names
 from devlint.analysis.devices import compare_devices
 from devlint.analysis.dispatch import evaluates
 from devlint.analysis.frames import Frame
@@ -17,6 +18,7 @@ from devlint.analysis.values import (
     BOOL,
     Array,
     Const,
+    DeviceText,
     DeviceValue,
     External,
     Maybe,
@@ -65,6 +67,8 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
         return compare_devices(machine, symbol, left, right, node, frame)
     if symbol in ("in", "not-in"):
         answer = contains(machine, right, left)
+        if answer is False and left.__class__ is Const:
+            look_in_names(machine, symbol, left, right, node, frame)
         if answer is not None:
             return const(answer if symbol == "in" else not answer)
         return named_unknown(left, symbol, right) or _membership(left, symbol, right) or BOOL
@@ -72,6 +76,8 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
         _note_count(machine, symbol, left, right, frame)
         if isinstance(left.value, (int, float)) and isinstance(right.value, (int, float)):
             machine.weighed = True
+        elif left.value.__class__ is DeviceText or right.value.__class__ is DeviceText:
+            compare_names(machine, symbol, left, right, node, frame)
         try:
             return const(bool(_COMPARE[symbol](left.value, right.value)))
         except Exception:

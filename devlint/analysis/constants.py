@@ -27,9 +27,11 @@ from devlint.analysis.values import (
     MAX_ITEMS,
     NUMBER,
     SCALAR,
+    SOME_INDEX,
     STRING,
     UNKNOWN,
     Const,
+    DeviceText,
     DeviceValue,
     External,
     Mapping,
@@ -143,7 +145,9 @@ def as_text(value: Value) -> Const | None:
     if isinstance(value, Const):
         return value
     if isinstance(value, DeviceValue):
-        return Const(str(value), value.site)
+        text = str(value)
+        of_tensor = value.site is None and value.index not in (None, SOME_INDEX)
+        return Const(DeviceText(text) if of_tensor else text, value.site)
     path = path_text(value)
     return None if path is None else Const(path)
 

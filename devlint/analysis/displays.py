@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from devlint.analysis.access import iterate
 from devlint.analysis.binding import bind
 from devlint.analysis.choices import decide, narrow
+from devlint.analysis.constants import as_text
 from devlint.analysis.devices import indexed_device_name
 from devlint.analysis.dispatch import evaluates
 from devlint.analysis.frames import Frame
@@ -14,6 +15,7 @@ from devlint.analysis.host import read_pending
 from devlint.analysis.plain import NotConstant, join_all, key_of, path_text, without_repeats
 from devlint.analysis.values import (
     MAX_ITEMS,
+    STRING,
     UNKNOWN,
     Const,
     DeviceValue,
@@ -144,6 +146,8 @@ def evaluate_fstring(machine: Machine, node: ir.FString, frame: Frame) -> Value:
             if value.value == -1 and value.site is not None:
                 site = value.site  # `get_device()` said so
         elif isinstance(value, DeviceValue):
+            if len(node.parts) == 1:
+                return as_text(value) or STRING
             text += str(value)
         elif isinstance(value, Instance) and (path := path_text(value)) is not None:
             text += path

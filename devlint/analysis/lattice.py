@@ -21,6 +21,7 @@ from devlint.analysis.values import (
     Array,
     Class,
     Const,
+    DeviceText,
     DeviceValue,
     External,
     Function,
@@ -150,6 +151,8 @@ class Loss:
     def _consts(self, a: Const, b: Const) -> Value:
         if a.value == b.value and type(a.value) is type(b.value):
             return a
+        if a.value == b.value and isinstance(a.value, str):
+            return b if isinstance(a.value, DeviceText) else a
         if _names_device(a) or _names_device(b):
             self.lost = True
             self._note_either(a, b)
@@ -181,6 +184,10 @@ class Loss:
         joined.size = a.size if a.size == b.size else None
         joined.dtype = a.dtype if a.dtype == b.dtype else None
         joined.pinned = a.pinned and b.pinned
+        joined.is_element = joined.rank is None and (_may_be_number(a) or _may_be_number(b))
+        if a.attributes is not None and b.attributes is not None:
+            shared = a.attributes.keys() & b.attributes.keys()
+            joined.attributes = {name: self.values(a.attributes[name], b.attributes[name]) for name in shared}
         if a.pending is not None and b.pending is not None:
             joined.pending = min(a.pending, b.pending)
         return joined
@@ -234,6 +241,10 @@ def _as_scalar(value: Value) -> Scalar:
     if isinstance(content, bool):
         return BOOL
     return NUMBER if isinstance(content, (int, float)) else SCALAR
+
+
+def _may_be_number(tensor: Tensor) -> bool:
+    return tensor.is_element or tensor.rank == 0
 
 
 def _names_device(value: Value) -> bool:

@@ -210,6 +210,7 @@ class Machine:
         self.clashed: set[tuple[ir.Node, Frame, tuple[Choice, ...]]] = set()
         self.guards = 0
         self.connective: ir.Bool | None = None
+        self.missed: ir.Compare | None = None
         self.vouched: set[ChoiceKey] = set()
 
     # -- running

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value, iterate
+from devlint.analysis.device_names import misses_by_index, tell_missing_key
 from devlint.analysis.dispatch import ASSIGN_ITEM, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import NotConstant, join_all, key_of, length, missing, pair, value_of_key
@@ -27,11 +28,11 @@ from devlint.analysis.values import (
     is_none,
 )
 from devlint.semantics.devices import parse_device
+from devlint.syntax import ir
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
-    from devlint.syntax import ir
 
 Method = Callable[["Machine", Mapping, Call], Value]
 METHODS: Final[dict[str, Method]] = {}
@@ -130,6 +131,8 @@ def mapping_item(machine: Machine, value: Mapping, index: Value, node: ir.Node, 
         return const(0)
     if value.kind == "defaultdict":
         return UNKNOWN
+    if isinstance(node, ir.Subscript) and misses_by_index(value, index):
+        tell_missing_key(machine, node.index, node.value, node, frame, f"KeyError: {key_of(index)!r}")
     return missing(machine)
 
 

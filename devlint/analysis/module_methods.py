@@ -11,7 +11,7 @@ from devlint.analysis.classes import external_bases, find, modelled
 from devlint.analysis.dispatch import Call, on
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.module_calls import call_builtin, class_forward
-from devlint.analysis.module_moves import move
+from devlint.analysis.module_moves import apply_registered, move
 from devlint.analysis.modules import (
     MODULE_METHODS,
     builtin_path,
@@ -94,7 +94,7 @@ def base_method(machine: Machine, value: Instance, name: str, call: Call) -> Val
     if name == "forward":
         return call_builtin(machine, value, call)
     if name == "_apply":
-        return value
+        return apply_registered(machine, value, call)
     from devlint.analysis.instances import model_method
 
     return model_method(machine, value, name, call, external_bases(value.cls))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from devlint.analysis.access import call_value
 from devlint.analysis.classes import find
 from devlint.analysis.devices import is_device_like, resolve, use
-from devlint.analysis.dispatch import Call
+from devlint.analysis.dispatch import Call, method_models
 from devlint.analysis.modules import (
     class_name,
+    own_children,
     registered,
     submodules,
 )
@@ -17,6 +19,8 @@ from devlint.analysis.moves import note_module_moved
 from devlint.analysis.origins import Origin
 from devlint.analysis.values import (
     POISON,
+    UNKNOWN,
+    Bound,
     Class,
     External,
     Instance,
@@ -36,33 +40,134 @@ if TYPE_CHECKING:
     from devlint.syntax import ir
 
 
+class Mover(NamedTuple):
+    """A move of a module: where to, and where that is written; `by_protocol`: nobody has written it."""
+
+    device: str | None
+    node: ir.Node
+    frame: Frame
+    by_protocol: bool
+    name: str
+
+    def origin(self, machine: Machine, tensor: Tensor) -> Origin:
+        """The mark that the move leaves on what a tensor becomes."""
+        previous = tensor.origin if self.device is None or tensor.origin is None else None
+        return machine.origin("module-moved", self.node, self.frame, self.device, self.name, previous)
+
+
 def move_module(machine: Machine, instance: Instance, device: str | None, node: ir.Node, frame: Frame) -> None:
     """Move a module in place: parameters keep their identity, buffers are replaced; plain attributes stay behind."""
     if device == POISON:
         return
-    by_protocol = machine.protocol and not machine.stack
+    mover = Mover(device, node, frame, machine.protocol and not machine.stack, class_name(instance))
     machine.placements += 1
-    for tensor, owner, place in list(registered(instance)):
-        if tensor.device == device or tensor.device == POISON:
-            if by_protocol:
-                machine.store.set(tensor, "assumed", True)
-            continue
-        previous = tensor.origin if device is None or tensor.origin is None else None
-        origin = machine.origin("module-moved", node, frame, device, class_name(instance), previous)
-        if tensor.is_parameter or not isinstance(place, str):
-            machine.store.set(tensor, "device", device)
-            machine.store.set(tensor, "origin", origin)
-            if by_protocol:
-                machine.store.set(tensor, "assumed", True)
-            continue
-        made = Tensor(device, tensor.rank, origin, assumed=by_protocol)
-        made.requires_grad = tensor.requires_grad
-        machine.store.put(owner.fields, place, made)
-    for part in submodules(instance).values():
+    parts = list(submodules(instance).values())
+    own = [part for part in parts if find(part.cls, "_apply") is not None]
+    if own:
+        _apply_own(machine, instance, own, mover)
+    else:
+        for tensor, owner, place in list(registered(instance)):
+            _move_tensor(machine, tensor, owner, place, mover)
+    for part in parts:
         assert part.module is not None
         machine.store.set(part.module, "device", device)
         machine.store.set(part.module, "moved_at", machine.site(node, frame))
         _mark_left_behind(machine, part, device, node, frame)
+
+
+def _move_tensor(machine: Machine, tensor: Tensor, owner: Instance, place: str | int, mover: Mover) -> None:
+    if tensor.device == mover.device or tensor.device == POISON:
+        if mover.by_protocol:
+            machine.store.set(tensor, "assumed", True)
+        return
+    _replace(machine, tensor, owner, place, _moved_tensor(machine, tensor, mover))
+
+
+def _moved_tensor(machine: Machine, tensor: Tensor, mover: Mover) -> Tensor:
+    made = Tensor(mover.device, tensor.rank, mover.origin(machine, tensor), assumed=mover.by_protocol)
+    made.requires_grad = tensor.requires_grad
+    return made
+
+
+def _replace(machine: Machine, tensor: Tensor, owner: Instance, place: str | int, made: Tensor) -> None:
+    """Put a moved tensor in the place of a registered one: a parameter stays the object that it is."""
+    if not tensor.is_parameter and isinstance(place, str):
+        machine.store.put(owner.fields, place, made)
+        return
+    machine.store.set(tensor, "device", made.device)
+    machine.store.set(tensor, "origin", made.origin)
+    if made.assumed:
+        machine.store.set(tensor, "assumed", True)
+
+
+# -- modules with an `_apply` of their own
+
+_FUNCTION: Final = "torch.nn.Module._apply.fn"
+
+
+def _apply_own(machine: Machine, instance: Instance, own: list[Instance], mover: Mover) -> None:
+    """Move a module as torch does, from `_apply` to `_apply`; what an own one may have left out isn't known."""
+    function = Instance(External(_FUNCTION))
+    function.state["mover"] = mover
+    before = {id(part): dict(part.fields) for part in own}
+    _apply(machine, instance, Call([function], {}, mover.node, mover.frame))
+    for part in own:
+        assert part.module is not None
+        machine.store.set(part.module, "unsure", True)
+        for tensor, _, _ in list(registered(part)):
+            if tensor.device not in (mover.device, POISON):
+                machine.store.set(tensor, "device", None)
+        for name, field in before[id(part)].items():
+            if part.fields.get(name) is field and not part.module.kinds.get(name):
+                _doubt(machine, part, name, field, mover.device)
+
+
+def _doubt(machine: Machine, part: Instance, name: str, field: Value, device: str | None) -> None:
+    """Forget where a plain attribute is that an own `_apply` isn't known to have moved."""
+    if isinstance(field, Tensor) and field.device not in (device, POISON):
+        machine.store.put(part.fields, name, Tensor(None, field.rank))
+    elif isinstance(field, (Sequence, Mapping)):
+        if field.open or any(tensor.device not in (device, POISON) for tensor in _unregistered(field)):
+            machine.store.put(part.fields, name, Unknown())
+
+
+def _apply(machine: Machine, part: Instance, call: Call) -> None:
+    """`part._apply(fn)`: that of its class, or torch's."""
+    found = find(part.cls, "_apply")
+    if found is None:
+        apply_registered(machine, part, call)
+    else:
+        call_value(machine, Bound(found[0], part), call)
+
+
+def apply_registered(machine: Machine, value: Instance, call: Call) -> Value:
+    """`Module._apply(fn)`: what `fn` gives stands in the place of each tensor that is registered, in all submodules."""
+    if constant(call.argument(1, "recurse")) is not False:
+        for _, child in own_children(value):
+            _apply(machine, child, call)
+    function = call.argument(0, "fn")
+    mover = function.state.get("mover") if isinstance(function, Instance) else None
+    for tensor, owner, place in list(registered(value)):
+        if owner is not value:
+            continue
+        if mover is not None:
+            _move_tensor(machine, tensor, owner, place, mover)
+        elif function is not None:
+            made = call_value(machine, function, call.with_arguments([tensor]))
+            _replace(machine, tensor, owner, place, made if isinstance(made, Tensor) else Tensor(None, tensor.rank))
+    return value
+
+
+@method_models(_FUNCTION, "__call__")
+def move_one(machine: Machine, function: Instance, call: Call) -> Value:
+    """`fn(tensor)` in an own `_apply`: the tensor where its module is moved to."""
+    mover, tensor = function.state["mover"], call.argument(0, "t")
+    if not isinstance(tensor, Tensor):
+        return UNKNOWN
+    return tensor if tensor.device in (mover.device, POISON) else _moved_tensor(machine, tensor, mover)
+
+
+# -- what is left behind
 
 
 def _mark_left_behind(machine: Machine, instance: Instance, device: str | None, node: ir.Node, frame: Frame) -> None:
@@ -144,24 +249,9 @@ def move(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     if device == POISON:
         poison_module(machine, value)
         return value
-    for part in submodules(value).values():
-        _own_moves(machine, part)
     note_module_moved(machine, value, device, call)
     move_module(machine, value, device, call.node, call.frame)
     return value
-
-
-def _own_moves(machine: Machine, part: Instance) -> None:
-    """A module with its own `_apply` (or `to`, called as a part of another) may move what is not registered."""
-    assert part.module is not None
-    if find(part.cls, "_apply") is None:
-        return
-    machine.store.set(part.module, "unsure", True)
-    for name, field in list(part.fields.items()):
-        if isinstance(field, Tensor) and not part.module.kinds.get(name):
-            machine.store.put(part.fields, name, Tensor(None, field.rank))
-        elif isinstance(field, (Sequence, Mapping)) and not part.module.kinds.get(name):
-            machine.store.put(part.fields, name, Unknown())
 
 
 def poison_module(machine: Machine, value: Instance) -> None:

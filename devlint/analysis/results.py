@@ -46,6 +46,7 @@ def derived(tensor: Tensor, rank: int | None = -1) -> Tensor:
     made.requires_grad = True if tensor.is_parameter else tensor.requires_grad
     made.pending = tensor.pending
     made.dtype = tensor.dtype
+    made.is_element = rank == -1 and tensor.is_element
     return made
 
 
@@ -120,6 +121,8 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
     if isinstance(out, Value) and not is_none(out) and result == "tensor":
         return out if isinstance(out, Tensor) else Tensor(None)
     made = build(result, main, result_rank(row, main, bound))
+    if isinstance(made, Tensor) and main.is_element and made.rank is None:
+        made.is_element = row.rank in ("keep", "broadcast")
     if isinstance(made, Tensor) and row.effect == "keep" and main.size is not None and row.rank == "keep":
         made.size = main.size
     return made

@@ -12,6 +12,7 @@ from devlint.analysis.classes import annotated_fields, find, make_members
 from devlint.analysis.containers import delete_item, extend
 from devlint.analysis.control import fork, loop, run_try
 from devlint.analysis.decorators import decorate
+from devlint.analysis.device_names import tell_missing_key
 from devlint.analysis.devices import enter_device
 from devlint.analysis.dispatch import ENTER, EVALUATE, Call, executes
 from devlint.analysis.evidence import decide_branch, only_shows, outside_path
@@ -248,6 +249,8 @@ def assert_statement(machine: Machine, node: ir.Assert, frame: Frame) -> Signal 
     decision = decide(machine, node.test, frame)
     forget_evidence(machine, known)
     if decision.truth is False:
+        if isinstance(node.test, ir.Compare) and machine.missed is node.test:
+            tell_missing_key(machine, node.test.left, node.test.right, node.test, frame, "AssertionError")
         return RAISE
     narrow(machine, node.test, frame, True)
     return None

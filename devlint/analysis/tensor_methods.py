@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
+from devlint.analysis.access import call_value
 from devlint.analysis.devices import is_device_like, legacy_error, resolve, use
 from devlint.analysis.dispatch import (
     METHOD,
@@ -56,6 +57,8 @@ METHODS: dict[str, Method] = {}
 @on(METHOD, Tensor)
 def tensor_method(machine: Machine, value: Tensor, name: str, call: Call) -> Value:
     """`tensor.name(...)`."""
+    if value.attributes is not None and name in value.attributes:
+        return call_value(machine, value.attributes[name], call)
     model = METHODS.get(name)
     if model is not None:
         return model(machine, value, call, name)
@@ -188,6 +191,7 @@ def moved(machine: Machine, value: Tensor, device: str | None, call: Call, note:
     made.origin.source = value
     made.origin.product = made
     made.requires_grad = True if value.is_parameter else value.requires_grad
+    made.is_element = value.is_element
     if device is None and value.assumed:
         made.assumed = True
     return made

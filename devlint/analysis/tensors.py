@@ -22,6 +22,7 @@ from devlint.analysis.results import (
     shape,
 )
 from devlint.analysis.rows import apply_row
+from devlint.analysis.tensor_methods import METHODS
 from devlint.analysis.values import (
     BOOL,
     COUNT,
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
 @on(ATTRIBUTE, Tensor)
 def tensor_attribute(machine: Machine, value: Tensor, name: str, node: ir.Node, frame: Frame) -> Value:
     """`tensor.name`."""
+    if value.attributes is not None and name in value.attributes:
+        return value.attributes[name]
     if name == "device":
         return device_of(value)
     if name == "is_cuda":
@@ -78,19 +81,24 @@ def tensor_attribute(machine: Machine, value: Tensor, name: str, node: ir.Node, 
     row = table.method(name)
     if row is not None and "property" in row.flags:
         return apply_row(machine, row, Call([], {}, node, frame), value)
-    return Method(value, name)
+    return Method(value, name) if row is not None or name in METHODS else UNKNOWN
 
 
 @on(ASSIGN_ATTRIBUTE, Tensor)
 def assign_tensor_attribute(
     machine: Machine, value: Tensor, name: str, new: Value, node: ir.Node, frame: Frame
 ) -> None:
-    """`tensor.data = other` moves in place; `tensor.requires_grad = True`."""
+    """`tensor.data = other` moves in place; `tensor.requires_grad = True`; what torch has no name for is kept."""
     if name == "data" and isinstance(new, Tensor) and new is not value:
         machine.store.set(value, "device", new.device)
         machine.store.set(value, "origin", new.origin)
     elif name == "requires_grad" and isinstance(new, Const):
         machine.store.set(value, "requires_grad", bool(new.value))
+    elif name not in _SETTABLE:
+        machine.store.set(value, "attributes", {**(value.attributes or {}), name: new})
+
+
+_SETTABLE = frozenset("data grad requires_grad names".split())
 
 
 @on(TRUTH, Tensor)
@@ -135,7 +143,11 @@ def tensor_binary(
     _read_operands(machine, left, right, node, frame)
     if main is None:
         return Tensor(None)
-    return derived(main, broadcast_rank([left, right]) if operator != "@" else product_rank(left, right))
+    if operator == "@":
+        return derived(main, product_rank(left, right))
+    made = derived(main, broadcast_rank([left, right]))
+    made.is_element = made.rank is None and main.is_element
+    return made
 
 
 def _read_operands(machine: Machine, left: Value, right: Value, node: ir.Node, frame: Frame) -> None:

@@ -119,6 +119,12 @@ class Scalar(Value):
         return f"Scalar({self.kind})"
 
 
+class DeviceText(str):
+    """The text of a tensor's device on CUDA, `str(x.device)`: it always has an index."""
+
+    __slots__ = ()
+
+
 SOME_INDEX: Final = -2
 """The index of a device that has one, nobody knows which."""
 
@@ -155,7 +161,8 @@ class Tensor(Value):
     `pending`: for a non-blocking copy to the host, the number of synchronizations there had been.
     `requires_grad`: True, False or None. `dtype`: `torch.float32` or None. `pinned`: in page-locked host memory.
     `base`: the tensor of which this is a view, by indexing. `is_element`: taken by a number out of a tensor of unknown
-    rank, so that it may have no dimensions left.
+    rank, so that it may have no dimensions left. `attributes`: what the program itself set on it (replaced, never
+    mutated).
     """
 
     __slots__ = (
@@ -171,6 +178,7 @@ class Tensor(Value):
         "pinned",
         "base",
         "is_element",
+        "attributes",
     )
 
     def __init__(
@@ -197,6 +205,7 @@ class Tensor(Value):
         self.pinned = False
         self.base: Tensor | None = None
         self.is_element = False
+        self.attributes: dict[str, Value] | None = None
 
     def __repr__(self) -> str:
         return f"Tensor({self.device}, rank={self.rank}, {self.origin and self.origin.kind})"

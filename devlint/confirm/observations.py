@@ -8,6 +8,7 @@ from typing import Any
 
 from devlint.confirm.claims import Claim, Row
 from devlint.confirm.machines import Outcome
+from devlint.semantics.devices import parse_device
 from devlint.worlds import world_named
 
 Records = Sequence[Mapping[str, Any]]
@@ -67,7 +68,9 @@ def _compared(claim: Claim, outcome: Outcome) -> Observation:
     for record in _records(claim, outcome):
         sides = (record["left"], record["right"])
         texts = [side.get("text") or side.get("value") for side in sides]
-        if not any(side["type"] == "device" for side in sides) or not all(isinstance(text, str) for text in texts):
+        if not all(isinstance(text, str) for text in texts):
+            continue
+        if not any(side["type"] == "device" for side in sides) and None in map(parse_device, map(str, texts)):
             continue
         meant = _same_device(str(texts[0]), str(texts[1])) == (record["operator"] == "==")
         answer = record["answer"].get("value")

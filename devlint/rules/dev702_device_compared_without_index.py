@@ -34,8 +34,9 @@ RULE = Rule(
     summary="A device without an index is compared with one that has an index; they are never equal.",
     what="""\
 `torch.device("cuda") == torch.device("cuda:0")`, and above all `x.device == device`: a tensor's device always has its
-index, a handle made from `"cuda"` has none. Reported where the GPU is the same and the comparison denies it. On the CPU
-both have no index, and the comparison is right.""",
+index, a handle made from `"cuda"` has none. The same holds of their names, compared as strings or looked up as keys of
+a dict: `str(x.device)` is `"cuda:0"`. Reported where the GPU is the same and the comparison denies it. On the CPU both
+have no index, and the comparison is right.""",
     why="""\
 `torch.device` compares type and index, and "no index" is unequal to 0. An assertion fails on every machine with a GPU,
 a test "is it there already" copies each time.""",
@@ -56,9 +57,12 @@ Unsafe: types are compared and the index is left out, so with several GPUs devic
 @RULE.on(DeviceCompared)
 def without_index(event: DeviceCompared, context: TextContext) -> Iterator[Diagnosis]:
     """One of the two has no index."""
-    if event.kind != "index":
+    if event.kind == "key":
+        message = f"`{event.left}` is no key of `{event.right}`: one has the device's index, the other has none"
+        yield Diagnosis(event.site, message, event, trail(event, event.site), "make all keys from the same device")
+    if event.kind not in ("index", "text"):
         return
-    answer = "False" if event.operator == "==" else "True"
+    answer = "False" if event.operator in ("==", "in") else "True"
     comparison = f"{event.left} {event.operator} {event.right}"
     message = f"`{comparison}` is {answer} on the same GPU: one has an index, the other has none"
     help_text = "compare the types, or give the handle an index"
@@ -68,7 +72,9 @@ def without_index(event: DeviceCompared, context: TextContext) -> Iterator[Diagn
 @RULE.fix
 def compare_types(diagnosis: Diagnosis, context: FixContext) -> Mend | None:
     """Compare the types of both."""
-    node = context.node(diagnosis.site)
+    event, node = diagnosis.event, context.node(diagnosis.site)
+    if not isinstance(event, DeviceCompared) or event.kind != "index":
+        return None
     if not isinstance(node, cst.Comparison) or len(node.comparisons) != 1:
         return None
     sides = (node.left, node.comparisons[0].comparator)

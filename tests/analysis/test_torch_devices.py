@@ -180,6 +180,32 @@ d = c  #= 1
 with torch.cuda.device(device):  # DEV111: cpu
     e = torch.zeros(1)  #= cpu
 """,
+    "names of devices as strings": """
+name = "cuda" if torch.cuda.is_available() else "cpu"
+x = torch.zeros(2, device=name)
+a = str(x.device)  #= 'cpu' 'cuda:0' 'cuda:0'
+b = f"{x.device}" == a  #= True
+c = str(x.device).split(":")[0] == name  #= True
+d = {str(x.device): 1}.get(name, 0)  #= 1 0 0
+e = str(torch.device(name)) == name  #= True
+f = str(x.device) == name  # DEV702: gpu1 gpu2
+g = name == f"{x.device}"  # DEV702: gpu1 gpu2
+h = str(x.device) == "cuda"  # DEV702: gpu1 gpu2
+i = str(x.device) == "cuda" or str(x.device) == "cuda:0"  #= False True True
+j = str(x.device) in ["cpu", name]  # DEV702: gpu1 gpu2
+k = a if torch.rand(1) > 0 else "cuda:0" if torch.cuda.is_available() else "cpu"
+l = k == name  #= True False False
+""",
+    "names of devices as keys": """
+# runs: cpu
+name = "cuda" if torch.cuda.is_available() else "cpu"
+x = torch.zeros(2, device=name)
+cache = {str(x.device): x}
+cache[name]  # DEV702: gpu1 gpu2
+table = {"cuda": 1, "cpu": 2}
+table[f"{x.device}"]  # DEV702: gpu1 gpu2
+assert name in cache  # DEV702: gpu1 gpu2
+""",
     "negative numbers": """
 gpu = 0 if torch.cuda.is_available() else -1
 if gpu >= 0:

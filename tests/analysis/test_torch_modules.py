@@ -194,11 +194,59 @@ class Net(nn.Module):
         self.extra = [fn(t) for t in self.extra]
         return self
 net = Net().to(device)
-table = net.table  #= gpu ?
-extra = net.extra[0]  #= gpu ?
+table = net.table  #= gpu
+extra = net.extra[0]  #= gpu
 layer = net.layer  #= gpu
 outer = nn.Sequential(Net()).to(device)
-inside = outer[0].table  #= gpu ?
+inside = outer[0].table  #= gpu
+""",
+    "an overridden _apply follows a tensor": """
+class Metric(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.where = torch.device("cpu")
+        self.head = nn.Linear(2, 2)
+        self.state = {"total": torch.zeros(2)}
+    def _apply(self, fn, recurse=True):
+        this = super()._apply(fn)
+        this.where = fn(torch.zeros(1, device=this.where)).device
+        for key in this.state:
+            this.state[key] = fn(this.state[key])
+        return this
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.metric = Metric()
+        self.layer = nn.Linear(2, 2)
+net = Net().to(device)
+a = net.metric.where  #= gpu
+b = net.metric.state["total"]  #= gpu
+c = net.metric.head  #= gpu
+d = net.layer  #= gpu
+torch.zeros(2, device=net.metric.where) + b
+e = Net().to(device).cpu().metric.where  #= cpu
+""",
+    "an overridden _apply that wraps, and one that moves nothing": """
+class Wraps(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.register_buffer("steps", torch.zeros(1))
+        self.plain = torch.zeros(1)
+    def _apply(self, fn):
+        return super()._apply(lambda t: fn(t.contiguous()))
+class Stays(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+    def _apply(self, fn):
+        return self
+net = nn.Sequential(Wraps(), Stays()).to(device)
+a = net[0].layer  #= gpu
+b = net[0].steps  #= gpu
+c = net[1].layer.weight  #= cpu ?
+d = net[0].plain  #= cpu ?
+e = nn.Linear(2, 2)._apply(lambda t: t.to(device))  #= gpu
 """,
     "an overridden to": """
 class Net(nn.Module):

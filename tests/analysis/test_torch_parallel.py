@@ -57,6 +57,51 @@ w = inner.weight  #= gpu
 net = nn.DataParallel(nn.Linear(2, 2))
 net(torch.zeros(4, 2, device=device))  # DEV308: gpu2
 """,
+    "the backward of a function runs on each replica": """
+class Sharp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, k):
+        ctx.save_for_backward(x, k)
+        return torch.sign(x)
+    @staticmethod
+    def backward(ctx, g):
+        x, k = ctx.saved_tensors
+        return k * (1 - torch.tanh(x) ** 2) * g, None  # DEV301: gpu2
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+        self.k = torch.ones(1)
+    def forward(self, x):
+        return Sharp().apply(self.layer(x), self.k)
+net = Net().to(device)
+net.k = net.k.to(device)
+if torch.cuda.device_count() > 1:
+    net = nn.DataParallel(net)
+net(torch.randn(4, 3, device=device)).sum().backward()
+""",
+    "the backward of a function keeps to its replica": """
+class Sharp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, k):
+        ctx.save_for_backward(x, k)
+        return torch.sign(x)
+    @staticmethod
+    def backward(ctx, g):
+        x, k = ctx.saved_tensors
+        here = torch.ones(1, device="cuda") if g.is_cuda else torch.ones(1)
+        return k * x * g * here, None
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+        self.k = torch.ones(1)
+    def forward(self, x):
+        return Sharp.apply(self.layer(x), self.k.to(x.device))
+net = nn.DataParallel(Net().to(device))
+net(torch.randn(4, 3, device=device)).sum().backward()
+a = net.module.k  #= cpu
+""",
     "a metric": """
 # runs: no
 import torchmetrics

@@ -98,6 +98,76 @@ table = torch.rand(4)
 i = torch.tensor([1], device=device)
 table[i]  # DEV304: gpu1 gpu2
 """,
+    "an element of the accelerator's, wherever it comes from, is read as a number": """
+import numpy as np
+table = torch.rand(9)
+steps = torch.tensor(np.array([3, 2, 1, 0]).tolist()).to(device)
+total = torch.zeros((), device=device)
+for i, t in enumerate(steps):
+    following = steps[i + 1] if i + 1 < len(steps) else t
+    total = total + table[following] + table[following.long() + 1].to(device)
+a = total  #= gpu
+""",
+    "the order of an array is turned": """
+import numpy as np
+a = table = torch.rand(9)  #= cpu
+steps = torch.from_numpy(np.arange(4)[::-1].copy()).to(device)
+b = steps[1]  #= gpu
+table[steps[1]]
+table[steps]  # DEV304: gpu1 gpu2
+""",
+    "a part of an array keeps the dimensions that it slices": """
+import numpy as np
+grid = np.zeros((2, 3))
+a = grid[0][1:]  #= ndarray
+b = torch.from_numpy(grid[:, 0]).ndim  #= 1
+c = torch.from_numpy(grid[None, ..., 1:]).ndim  #= 3
+d = torch.from_numpy(grid[1]).ndim  #= 1
+""",
+    "what a program sets on a tensor": """
+w = nn.Parameter(torch.zeros(3, device=device))
+w.shift = torch.ones(3)
+w.label = "shift"
+a = w.shift  #= cpu
+b = getattr(w, "shift", None)  #= cpu
+c = w.data.to("cpu") + w.shift  #= cpu
+d = hasattr(w, "label")  #= True
+for name, value in {"mask": torch.ones(3), "spare": True}.items():
+    setattr(w, name, value)
+e = w.mask  #= cpu
+f = w.spare  #= True
+x = torch.zeros(3, device=device)
+g = torch.zeros(2) if getattr(x, "is_shared_by_all", False) else torch.zeros(2, device=device)  #= gpu ?
+w.data + w.shift  # DEV301: gpu1 gpu2
+""",
+    "a bound method on a parameter": """
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(3))
+        self.register_buffer("shifted", torch.zeros(3))
+        self.weight.loader = self.load
+    def load(self, weight, loaded):
+        weight.data.copy_(loaded)
+        self.seen = loaded.to(weight.device)
+net = Scale().to(device)
+for name, weight in net.named_parameters():
+    load = getattr(weight, "loader", None)
+    load(weight, torch.ones(3))
+a = net.seen  #= gpu
+b = net.weight  #= gpu
+""",
+    "data that is put in place under a condition is no cache": """
+def offload(net, limit):
+    for p in net.parameters():
+        if limit > 0:
+            p.data = p.data.to("cpu")
+nets = [nn.Linear(2, 2).to(device) for _ in range(2)]
+for net in nets:
+    offload(net, 1)
+a = nets[0].weight  #= cpu
+nets[0].weight.data + torch.ones(2, 2, device=device)  # DEV301: gpu1 gpu2
+""",
     "in place": """
 x = torch.zeros(2, device=device)
 y = torch.ones(2)

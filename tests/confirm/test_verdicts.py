@@ -121,6 +121,7 @@ def test_an_error_in_a_worker_process(confirm_files: Confirm) -> None:
             'x = torch.ones(3, device=device)\nif x.device == torch.device("cuda"):\n    print(1)\n',
             "is False",
         ),
+        ("DEV702", 'x = torch.ones(3, device=device)\nprint(str(x.device) == "cuda")\n', "is False"),
         (
             "DEV405",
             'if torch.cuda.is_available():\n    x = torch.ones(3, device="cuda")\n'

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value, iterate
+from devlint.analysis.backward import gather_hooks
 from devlint.analysis.choices import cpu_is_asked_for
 from devlint.analysis.devices import resolve
 from devlint.analysis.dispatch import VALUES, Call, models
@@ -164,9 +165,9 @@ def call_wrapped(machine: Machine, value: Instance, call: Call) -> Value:
                     )
                     return Tensor(POISON)
         result = call_value(machine, inner, _scatter(machine, call, first))
-        if value.state.get("several") and first == "cuda:0":
-            _run_replica(machine, inner, call)
         output = value.state.get("output") or first
+        if value.state.get("several") and first == "cuda:0":
+            _run_replica(machine, inner, call, output)
         return _scattered(machine, result, output, call) if output != first else result
     if machine.device_count and value.state["distributed"] and first is not None:
         positional = [_scattered(machine, part, first, call) for part in call.positional]
@@ -180,12 +181,13 @@ def _scatter(machine: Machine, call: Call, device: str) -> Call:
     return Call(positional, keywords, call.node, call.frame, call.open)
 
 
-def _run_replica(machine: Machine, inner: Instance, call: Call) -> None:
+def _run_replica(machine: Machine, inner: Instance, call: Call, output: str) -> None:
     """The copy on the second GPU: what is registered is there, plain attributes are those of the original."""
-    current = machine.state.current_device
+    current, waiting = machine.state.current_device, machine.state.hooks
     machine.store.set(machine.state, "current_device", 1)
     call_value(machine, _replica(machine, inner, "cuda:1", call), _scatter(machine, call, "cuda:1"))
     machine.store.set(machine.state, "current_device", current)
+    gather_hooks(machine, waiting, output)
 
 
 def _replica(machine: Machine, original: Instance, device: str, call: Call) -> Instance:

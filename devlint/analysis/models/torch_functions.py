@@ -466,6 +466,13 @@ def mark(machine: Machine, value: Instance, call: Call) -> Value:
 models("torch.autograd.Function.apply")(apply_function)
 
 
+@method_models("torch.autograd.Function", "apply")
+def apply_of_instance(machine: Machine, value: Instance, call: Call) -> Value:
+    """`MyFunction().apply(x)`: a class method, whoever it is asked of."""
+    inner = Call([value.cls, *call.positional], call.keywords, call.node, call.frame, call.open, call.unused)
+    return apply_function(machine, inner)
+
+
 @models("torch.utils.checkpoint.checkpoint", "torch.func.vmap", "torch.vmap")
 def checkpoint(machine: Machine, call: Call) -> Value:
     """`checkpoint(function, *args)` calls it."""
