@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.classes import find
 from devlint.analysis.devices import is_device_like, resolve, use
 from devlint.analysis.dispatch import Call
+from devlint.analysis.models import distributions
 from devlint.analysis.modules import (
     class_name,
     registered,
@@ -76,8 +77,9 @@ def _mark_left_behind(machine: Machine, instance: Instance, device: str | None, 
             continue
         if isinstance(value, Tensor):
             _leave_behind(machine, value, device, place, frame, name)
-        elif isinstance(value, Instance) and isinstance(value.state.get("parameter"), Tensor):
-            _leave_behind(machine, value.state["parameter"], device, place, frame, name)
+        elif isinstance(value, Instance) and value.module is None and distributions.ROW in value.state:
+            for tensor in distributions.held(value):
+                _leave_behind(machine, tensor, device, place, frame, name)
         elif isinstance(value, Instance) and value.module is None and isinstance(value.cls, Class):
             for field, inner in list(value.fields.items()):
                 if isinstance(inner, Tensor) and inner.origin is not None:
@@ -162,6 +164,17 @@ def _own_moves(machine: Machine, part: Instance) -> None:
             machine.store.put(part.fields, name, Tensor(None, field.rank))
         elif isinstance(field, (Sequence, Mapping)) and not part.module.kinds.get(name):
             machine.store.put(part.fields, name, Unknown())
+        elif isinstance(field, Instance) and field.module is None:
+            _forget_devices(machine, field)
+
+
+def _forget_devices(machine: Machine, value: Instance, depth: int = 3) -> None:
+    """What an object holds may be anywhere."""
+    for name, field in list(value.fields.items()):
+        if isinstance(field, Tensor):
+            machine.store.put(value.fields, name, Tensor(None, field.rank))
+        elif isinstance(field, Instance) and field.module is None and depth:
+            _forget_devices(machine, field, depth - 1)
 
 
 def poison_module(machine: Machine, value: Instance) -> None:
