@@ -249,7 +249,7 @@ def _key(value: Value) -> Any:
     if kind is Unknown:
         return (Unknown, value.path)  # type: ignore[attr-defined]
     if kind is Scalar:
-        return (Scalar, value.low, value.high, value.kind)  # type: ignore[attr-defined]
+        return (Scalar, value.low, value.high, value.kind, value.among)  # type: ignore[attr-defined]
     if kind is Array:
         return kind
     return id(value)

@@ -253,11 +253,14 @@ def _written(node: ir.Expr, operator: str = "") -> str:
 
 
 def _asks_where(test: ir.Expr) -> bool:
-    """Whether a condition asks on which device a tensor is: `x.is_cuda`, `x.get_device() >= 0`."""
+    """Whether a condition asks on which device a tensor is: `x.is_cuda`, `x.get_device() >= 0`, `x.type() == name`."""
     if isinstance(test, ir.Compare):
-        return _asks_where(test.left)
+        return _asks_where(test.left) or _asks_where(test.right)
     if isinstance(test, ir.Call):
-        return isinstance(test.function, ir.Attribute) and test.function.name == "get_device"
+        asked = test.function
+        if not isinstance(asked, ir.Attribute):
+            return False
+        return asked.name == "get_device" or (asked.name == "type" and not test.args) or _asks_where(asked.value)
     return isinstance(test, ir.Attribute) and test.name in ("is_cuda", "is_cpu")
 
 

@@ -296,6 +296,11 @@ def initialise_external(machine: Machine, cls: Class, instance: Instance, call: 
         if initialise is not None:
             initialise(machine, instance, call)
             return
+        if path.startswith("torch.distributions."):
+            from devlint.analysis.models.distributions import initialise as initialise_distribution
+
+            initialise_distribution(machine, instance, path, call)
+            return
 
 
 def bind(machine: Machine, attribute: Value, receiver: Value, node: ir.Node, frame: Frame) -> Value | None:

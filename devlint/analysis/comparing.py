@@ -13,6 +13,7 @@ from devlint.analysis.device_names import compare_names, look_in_names
 from devlint.analysis.devices import compare_devices
 from devlint.analysis.dispatch import evaluates
 from devlint.analysis.frames import Frame
+from devlint.analysis.plain import texts_differ
 from devlint.analysis.tensors import compare_tensors
 from devlint.analysis.values import (
     BOOL,
@@ -95,10 +96,15 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
     if isinstance(left, Sequence) and isinstance(right, Sequence) and symbol in ("==", "!="):
         same = _same_items(left, right)
         return BOOL if same is None else const(same is (symbol == "=="))
+    if symbol in ("==", "!=") and texts_differ(left, right):
+        return const(symbol == "!=")
     known = _compare_bounds(left, symbol, right)
     if known is not None:
         return const(known)
     return named_unknown(left, symbol, right) or BOOL
+
+
+_OF_CUDA = ("cuda", "torch.cuda.")
 
 
 def _note_count(machine: Machine, symbol: str, left: Const, right: Const, frame: Frame) -> None:
@@ -112,7 +118,8 @@ def _note_count(machine: Machine, symbol: str, left: Const, right: Const, frame:
 
 
 def _asks_for_cuda(symbol: str, left: Value, right: Value) -> bool:
-    """Whether a text that nobody can choose is compared with "cuda": `device.type == "cuda"`, `"cuda" in str(device)`.
+    """Whether a text that nobody can choose is compared with "cuda": `device.type == "cuda"`, `"cuda" in str(device)`,
+    `x.type() == "torch.cuda.FloatTensor"`.
 
     Without a GPU it is something else: whoever put `cuda` there would have failed before.
     """
@@ -122,7 +129,7 @@ def _asks_for_cuda(symbol: str, left: Value, right: Value) -> bool:
         left, right = right, left
     elif symbol not in ("==", "!="):
         return False
-    if not (isinstance(right, Const) and isinstance(right.value, str) and right.value.startswith("cuda")):
+    if not (isinstance(right, Const) and isinstance(right.value, str) and right.value.startswith(_OF_CUDA)):
         return False
     return (isinstance(left, Unknown) and not left.named) or (isinstance(left, Scalar) and left.kind == "string")
 

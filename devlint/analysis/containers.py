@@ -19,6 +19,7 @@ from devlint.analysis.values import (
     External,
     Instance,
     Mapping,
+    Scalar,
     Sequence,
     Unknown,
     Value,
@@ -58,6 +59,9 @@ def contains(
         return None if position is None else position >= 0
     if isinstance(container, Instance):
         return _instance_contains(machine, container, item, node, frame)
+    if isinstance(container, Scalar) and container.among and isinstance(item, Const) and isinstance(item.value, str):
+        answers = {item.value in text for text in container.among}
+        return answers.pop() if len(answers) == 1 else None
     return None
 
 

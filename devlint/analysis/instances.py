@@ -20,7 +20,7 @@ from devlint.analysis.dispatch import (
     Iteration,
     on,
 )
-from devlint.analysis.models import library
+from devlint.analysis.models import distributions, library
 from devlint.analysis.module_calls import call_module
 from devlint.analysis.module_methods import base_method, module_method
 from devlint.analysis.modules import (
@@ -73,6 +73,10 @@ def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.No
         return value.cls
     if name == "__dict__":
         return fields_as_dict(value, True)
+    if distributions.ROW in value.state:
+        held = distributions.read(machine, value, name, node, frame)
+        if held is not None:
+            return held
     if value.module is not None:
         return module_attribute(machine, value, name, node, frame)
     for path in external_bases(value.cls):
@@ -252,13 +256,17 @@ def super_attribute(machine: Machine, value: Super, name: str, node: ir.Node, fr
     cls = receiver.cls if isinstance(receiver, Instance) else receiver
     if not isinstance(cls, Class):
         return UNKNOWN
-    order = mro(cls)
-    rest = order[order.index(value.owner) + 1 :] if value.owner in order else order[1:]
-    for ancestor in rest:
+    for ancestor in _ancestors_after(cls, value.owner):
         if isinstance(ancestor, Class) and name in ancestor.fields:
             found = bind(machine, ancestor.fields[name], receiver, node, frame)
             return UNKNOWN if found is None else found
     return Method(value, name)
+
+
+def _ancestors_after(cls: Class, owner: Class) -> list[Value]:
+    """The classes in which `super()` looks."""
+    order = mro(cls)
+    return order[order.index(owner) + 1 :] if owner in order else order[1:]
 
 
 @on(METHOD, Super)
@@ -271,7 +279,7 @@ def super_method(machine: Machine, value: Super, name: str, call: Call) -> Value
     if not isinstance(receiver, Instance):
         return UNKNOWN
     if receiver.module is not None:
-        return base_method(machine, receiver, name, call)
+        return _method_of_module(machine, value, receiver, name, call)
     if name == "__setattr__" and len(call.positional) == 2 and isinstance(call.positional[0], Const):
         machine.store.put(receiver.fields, str(call.positional[0].value), call.positional[1])
         return NONE
@@ -279,6 +287,16 @@ def super_method(machine: Machine, value: Super, name: str, call: Call) -> Value
         initialise_external(machine, receiver.cls, receiver, call) if isinstance(receiver.cls, Class) else None
         return NONE
     return model_method(machine, receiver, name, call, external_bases(receiver.cls))
+
+
+def _method_of_module(machine: Machine, value: Super, receiver: Instance, name: str, call: Call) -> Value:
+    """`super().name(...)` in a module; what comes before `nn.Module` among the bases has its own `__init__`."""
+    if name == "__init__" and isinstance(receiver.cls, Class):
+        following = _ancestors_after(receiver.cls, value.owner)
+        first = next((base.path for base in following if isinstance(base, External)), "")
+        if distributions.initialise(machine, receiver, first, call):
+            return NONE
+    return base_method(machine, receiver, name, call)
 
 
 @on(CALL, Method)

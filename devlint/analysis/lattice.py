@@ -214,7 +214,7 @@ class Loss:
     def _scalars(self, a: Scalar, b: Scalar) -> Value:
         low = None if a.low is None or b.low is None else min(a.low, b.low)
         high = None if a.high is None or b.high is None else max(a.high, b.high)
-        return Scalar(low, a.kind if a.kind == b.kind else "", high)
+        return Scalar(low, a.kind if a.kind == b.kind else "", high, a.among if a.among == b.among else None)
 
     def _instances(self, a: Instance, b: Instance) -> Value:
         self.lost = True

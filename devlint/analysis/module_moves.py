@@ -9,6 +9,7 @@ from devlint.analysis.access import call_value
 from devlint.analysis.classes import find
 from devlint.analysis.devices import is_device_like, resolve, use
 from devlint.analysis.dispatch import Call, method_models
+from devlint.analysis.models import distributions
 from devlint.analysis.modules import (
     class_name,
     own_children,
@@ -129,6 +130,17 @@ def _doubt(machine: Machine, part: Instance, name: str, field: Value, device: st
     elif isinstance(field, (Sequence, Mapping)):
         if field.open or any(tensor.device not in (device, POISON) for tensor in _unregistered(field)):
             machine.store.put(part.fields, name, Unknown())
+    elif isinstance(field, Instance) and field.module is None:
+        _forget_devices(machine, field)
+
+
+def _forget_devices(machine: Machine, value: Instance, depth: int = 3) -> None:
+    """What an object holds may be anywhere."""
+    for name, field in list(value.fields.items()):
+        if isinstance(field, Tensor):
+            machine.store.put(value.fields, name, Tensor(None, field.rank))
+        elif isinstance(field, Instance) and field.module is None and depth:
+            _forget_devices(machine, field, depth - 1)
 
 
 def _apply(machine: Machine, part: Instance, call: Call) -> None:
@@ -181,8 +193,9 @@ def _mark_left_behind(machine: Machine, instance: Instance, device: str | None, 
             continue
         if isinstance(value, Tensor):
             _leave_behind(machine, value, device, place, frame, name)
-        elif isinstance(value, Instance) and isinstance(value.state.get("parameter"), Tensor):
-            _leave_behind(machine, value.state["parameter"], device, place, frame, name)
+        elif isinstance(value, Instance) and value.module is None and distributions.ROW in value.state:
+            for tensor in distributions.held(value):
+                _leave_behind(machine, tensor, device, place, frame, name)
         elif isinstance(value, Instance) and value.module is None and isinstance(value.cls, Class):
             for field, inner in list(value.fields.items()):
                 if isinstance(inner, Tensor) and inner.origin is not None:

@@ -221,7 +221,22 @@ def equal(a: Value, b: Value) -> bool | None:
     return False
 
 
+def texts(value: Value) -> frozenset[str] | None:
+    """Return the strings of which a value is one; None where these are not known."""
+    if isinstance(value, Scalar):
+        return value.among
+    return frozenset((value.value,)) if isinstance(value, Const) and isinstance(value.value, str) else None
+
+
+def texts_differ(a: Value, b: Value) -> bool:
+    """Whether two strings of unknown value can't be the same."""
+    one, other = texts(a), texts(b)
+    return one is not None and other is not None and one.isdisjoint(other)
+
+
 def _scalar_differs(a: Value, b: Value) -> bool | None:
+    if texts_differ(a, b):
+        return False
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Scalar) and isinstance(other, Const):
             if other.value is None and one.kind:

@@ -52,6 +52,7 @@ from devlint.analysis.models import (
     torch_data,
     torch_files,
     torch_functions,
+    weight_norms,
 )
 
 __all__ = [
@@ -104,4 +105,5 @@ __all__ = [
     "torch_files",
     "torch_functions",
     "unknowns",
+    "weight_norms",
 ]

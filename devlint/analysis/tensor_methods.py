@@ -134,7 +134,9 @@ def method_type(machine: Machine, value: Tensor, call: Call, name: str) -> Value
     """`tensor.type(torch.FloatTensor)` moves to the CPU; `torch.cuda.FloatTensor` to CUDA; a dtype keeps the device."""
     target = call.argument(0, "dtype")
     if target is None:
-        return STRING
+        return _type_name(machine, value) if not call.open else UNKNOWN
+    if isinstance(target, Scalar) and target.among is not None:
+        return _type_of_another(machine, value, target.among, call)
     path = target.path if isinstance(target, External) else target.value if isinstance(target, Const) else None
     if not isinstance(path, str):
         return Tensor(None, value.rank, value.origin)
@@ -147,6 +149,35 @@ def method_type(machine: Machine, value: Tensor, call: Call, name: str) -> Value
         made.requires_grad = value.requires_grad
         return made
     return derived(value)
+
+
+_NUMBERS = (
+    *("Float", "Double", "Half", "BFloat16", "Byte", "Char", "Short", "Int", "Long", "Bool", "ComplexFloat"),
+    *("ComplexDouble", "ComplexHalf"),
+)
+_ON_CPU, _ON_CUDA = (
+    Scalar(kind="string", among=frozenset(f"{prefix}{kind}Tensor" for kind in _NUMBERS for prefix in prefixes))
+    for prefixes in (("torch.", "torch.sparse."), ("torch.cuda.", "torch.cuda.sparse."))
+)
+
+
+def _type_name(machine: Machine, value: Tensor) -> Value:
+    """`tensor.type()`: the name of a type of tensors on its device, nobody knows of which numbers."""
+    if value.device == "cpu" or (value.device is None and machine.device_count == 0):
+        return _ON_CPU
+    return _ON_CUDA if value.device is not None and value.device.startswith("cuda:") else STRING
+
+
+def _type_of_another(machine: Machine, value: Tensor, among: frozenset[str], call: Call) -> Value:
+    """`tensor.type(other.type())`: to the kind of device on which the other is; on one of that kind it stays."""
+    kinds = {"cuda" if text.startswith("torch.cuda.") else "cpu" for text in among}
+    if len(kinds) != 1 or value.device in (None, POISON):
+        return Tensor(None if value.device != POISON else POISON, value.rank, value.origin)
+    kind = kinds.pop()
+    if str(value.device).partition(":")[0] == kind:
+        return derived(value)
+    device = use(machine, kind, None, call.node, call.frame, ".type")
+    return Tensor(POISON) if device == POISON else moved(machine, value, device, call)
 
 
 @on(METHODS, "type_as")

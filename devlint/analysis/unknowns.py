@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.constants import scalar_result, text_result
 from devlint.analysis.devices import is_device_like, resolve, use
 from devlint.analysis.dispatch import ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
+from devlint.analysis.machine import Crash
+from devlint.analysis.plain import compute
 from devlint.analysis.values import (
     FALSE,
     NUMBER,
@@ -60,8 +62,23 @@ def scalar_method(machine: Machine, value: Scalar, name: str, call: Call) -> Val
     if value.kind == "number":
         return NUMBER
     if hasattr(str, name):
-        return text_result(name)
+        return _of_each_text(machine, value.among, name, call) or text_result(name)
     return NUMBER if name in ("item", "bit_length", "is_integer") else SCALAR
+
+
+def _of_each_text(machine: Machine, among: frozenset[str] | None, name: str, call: Call) -> Value | None:
+    """What a method gives for every string that may stand there; None where that is not the same for all."""
+    if not among or call.open:
+        return None
+    try:
+        found = [compute(machine, getattr(text, name), call.positional, call) for text in among]
+    except Crash:
+        return None  # `text.index(part)`: perhaps not for all of them
+    values = [item.value if isinstance(item, Const) else None for item in found]
+    if all(value == values[0] for value in values):
+        return found[0]
+    texts = frozenset(value for value in values if isinstance(value, str))
+    return Scalar(kind="string", among=texts) if all(isinstance(value, str) for value in values) else None
 
 
 @on(ITEM, Scalar)

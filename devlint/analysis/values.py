@@ -106,14 +106,18 @@ class Scalar(Value):
     """A Python number, string, bool, dtype or shape entry of unknown value: surely no tensor and harmless.
 
     `low` and `high` are bounds of a number (0 for sizes), or None. `kind` is `number`, `string`, `bool`, `dtype` or "".
+    `among`: what a string may be, where that is known.
     """
 
-    __slots__ = ("low", "high", "kind")
+    __slots__ = ("low", "high", "kind", "among")
 
-    def __init__(self, low: int | None = None, kind: str = "", high: int | None = None) -> None:
+    def __init__(
+        self, low: int | None = None, kind: str = "", high: int | None = None, among: frozenset[str] | None = None
+    ) -> None:
         self.low = low
         self.high = high
         self.kind = kind
+        self.among = among
 
     def __repr__(self) -> str:
         return f"Scalar({self.kind})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from devlint.semantics import table
@@ -34,6 +35,14 @@ _PREFIXES = (
     ("torch.nn.modules.container.", "torch.nn."),
 )
 
+_DISTRIBUTION = re.compile(r"torch\.distributions\.(?!constraint)\w+\.[A-Z]\w*")
+"""A class of distributions or transforms where it is defined."""
+_TRANSFORMED = frozenset(
+    "LogNormal HalfNormal HalfCauchy Gumbel Kumaraswamy LogisticNormal Pareto RelaxedBernoulli Weibull InverseGamma "
+    "RelaxedOneHotCategorical".split()
+)
+"""The distributions that are `TransformedDistribution`s."""
+
 LIGHTNING_MODULE = "lightning.pytorch.LightningModule"
 _CLOSED = frozenset(
     {
@@ -64,6 +73,8 @@ def canonical(path: str) -> str:
             return replacement + path[len(prefix) :]
     if path.startswith("torch.nn.modules."):
         return "torch.nn." + path.rpartition(".")[2]
+    if path.startswith("torch.distributions.") and _DISTRIBUTION.fullmatch(path):
+        return "torch.distributions." + path.rpartition(".")[2]
     return path
 
 
@@ -109,7 +120,17 @@ def derives(path: str, other: str) -> bool:
         return is_module(path)
     if other in ("collections.UserDict", "collections.abc.Mapping") and path == "transformers.BatchEncoding":
         return True
+    if other.startswith("torch.distributions."):
+        return _is_distribution(path, other.rpartition(".")[2])
     return path == "collections.OrderedDict" and other == "builtins.dict"
+
+
+def _is_distribution(path: str, base: str) -> bool:
+    """Whether a class of distributions surely derives from one of the two general ones."""
+    row = table.lookup(path)
+    if row is None or row.base != "torch.distributions.Distribution":
+        return False
+    return base == "Distribution" or (base == "TransformedDistribution" and path.rpartition(".")[2] in _TRANSFORMED)
 
 
 def is_class(path: str) -> bool | None:

@@ -422,6 +422,63 @@ norm = nn.utils.clip_grad_norm_(nn.Linear(2, 2).parameters(), 1.0)
 spectral = nn.utils.spectral_norm(nn.Linear(2, 2)).to(device)
 s = spectral(torch.zeros(1, 2, device=device))  #= gpu
 """,
+    "a normed weight is made by each call": """
+import copy
+layer = nn.utils.weight_norm(nn.Linear(2, 2)).to(device)
+a = layer.weight  #= cpu
+b = layer.weight_g.detach()  #= gpu
+out = layer(torch.zeros(1, 2, device=device))  #= gpu
+c = layer.weight  #= gpu
+d = [n for n, _ in layer.named_parameters()] == ["bias", "weight_g", "weight_v"]  #= True ?
+layer.cpu()
+e = layer.weight  #= gpu
+f = layer(torch.zeros(1, 2))  #= cpu
+nn.utils.remove_weight_norm(layer)
+layer.to(device)
+g = layer.weight  #= gpu
+h = hasattr(layer, "weight_g")  #= False ?
+spectral = nn.utils.spectral_norm(nn.Conv2d(1, 1, 1), n_power_iterations=2).to(device)
+i = spectral.weight  #= cpu
+j = spectral.weight_orig  #= gpu
+k = spectral.weight_u  #= gpu
+twin = copy.deepcopy(spectral)
+l = twin(torch.zeros(1, 1, 2, 2, device=device))  #= gpu
+m = twin.weight  #= gpu
+n = spectral.weight  #= cpu
+nn.utils.remove_spectral_norm(spectral)
+o = spectral.weight  #= gpu
+first = nn.utils.weight_norm(nn.Linear(2, 2).to(device))
+p = first.weight  #= gpu
+q = nn.utils.parametrizations.spectral_norm(nn.Linear(2, 2)).to(device).weight  #= gpu
+r = nn.utils.weight_norm(nn.LSTM(2, 2), "weight_hh_l0").to(device)(torch.zeros(1, 1, 2, device=device))[0]  #= gpu
+""",
+    "a normed weight that no call made": """
+layer = nn.utils.weight_norm(nn.Linear(2, 2)).to(device)  # DEV501: gpu1 gpu2
+torch.zeros(1, 2, device=device) @ layer.weight.t()
+""",
+    "normed parts in a network": """
+def start(m):
+    if isinstance(m, (nn.Linear, nn.Conv2d)):
+        nn.init.normal_(m.weight, 0.0, 0.02)
+        m.weight.data.mul_(2.0)
+def norm(layer):
+    return nn.utils.spectral_norm(layer)
+class Discriminator(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(norm(nn.Conv2d(1, 2, 1)), nn.LeakyReLU(), nn.Sequential(norm(nn.Conv2d(2, 1, 1))))
+        self.head = nn.utils.weight_norm(nn.Linear(4, 1))
+        self.apply(start)
+    def forward(self, x):
+        return self.head(self.body(x).flatten(1)) + nn.functional.linear(x.flatten(1), self.head.weight)
+net = Discriminator().to(device)
+a = net(torch.zeros(2, 1, 2, 2, device=device))  #= gpu
+net.cpu()
+b = net(torch.zeros(2, 1, 2, 2))  #= cpu
+state = net.state_dict()
+net.to(device).load_state_dict(state)
+c = net(torch.zeros(2, 1, 2, 2, device=device))  #= gpu
+""",
     "uninitialised parts take the input's shape": """
 net = nn.LazyLinear(3).to(device)
 out = net(torch.zeros(1, 2, device=device))  #= gpu

@@ -219,6 +219,40 @@ a = out  #= gpu ?
 b = n  #= cpu ?
 c = packed.batch_sizes  #= cpu ?
 """,
+    "the name of a type says on what device": """
+x = torch.zeros(2, device=device)
+alpha = torch.Tensor([1.0, 2.0])
+if alpha.type() != x.data.type():
+    alpha = alpha.type_as(x.data)
+a = alpha + x  #= gpu
+beta = torch.zeros(2)
+if x.type() == "torch.cuda.FloatTensor":
+    beta = beta.cuda()
+b = beta + x  #= gpu ?
+c = "cuda" in x.type()  #= False True True
+d = x.type().startswith("torch.cuda")  #= False True True
+e = torch.zeros(1).type() in ("torch.cuda.FloatTensor", "torch.cuda.HalfTensor")  #= False
+f = torch.zeros(1).type(x.type()) + x  #= gpu
+g = x.type(torch.zeros(1).type())  #= cpu
+h = torch.zeros(1).type().lower() == "torch.cuda.floattensor"  #= False
+i = x.type() == "torch.HalfTensor"  #= False ?
+j = x.type() is None  #= False ?
+def half(y):
+    w = torch.zeros(2)
+    if y.type() == "torch.cuda.HalfTensor":
+        w = w.cuda().half()
+    elif y.type().startswith("torch.cuda"):
+        w = w.to(y.device)
+    return y + w
+k = half(x)  #= gpu ?
+""",
+    "the name of a type of another device": """
+x = torch.zeros(2, device=device)
+w = torch.zeros(2)
+if w.type() == x.type():
+    w = w.to(device)
+x + w  # DEV301: gpu1 gpu2
+""",
 }
 
 

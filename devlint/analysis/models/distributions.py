@@ -2,34 +2,211 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from devlint.analysis.access import assign_attribute
 from devlint.analysis.dispatch import Call, models
 from devlint.analysis.meeting import Part, meet
-from devlint.analysis.results import build
-from devlint.analysis.values import POISON, SCALAR, UNKNOWN, Instance, Sequence, Tensor, Value
+from devlint.analysis.results import broadcast_rank, build, derived
+from devlint.analysis.values import (
+    POISON,
+    SCALAR,
+    UNKNOWN,
+    Const,
+    External,
+    Instance,
+    Method,
+    Scalar,
+    Sequence,
+    Tensor,
+    Value,
+)
+from devlint.semantics import libraries, table
 
 if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
     from devlint.semantics.table import Row
+    from devlint.syntax import ir
+
+FAMILY: Final = "torch.distributions."
+_DISTRIBUTION: Final = "torch.distributions.Distribution"
+ROW: Final = "distribution"
+"""Under this key of its state, an instance keeps the row of the class of distributions that made its parameters."""
+
+_ATTRIBUTES: Final = {"base_distribution": "base_dist"}
+"""What a distribution calls what it is given, where that is not the parameter's name."""
+_BASES: Final = {
+    "HalfNormal": "Normal",
+    "HalfCauchy": "Cauchy",
+    "LogNormal": "Normal",
+    "LogisticNormal": "Normal",
+    "InverseGamma": "Gamma",
+}
+"""Distributions that hand their parameters on to another, and only read them there."""
+_COMPUTING: Final = frozenset({"Categorical", "OneHotCategorical", "OneHotCategoricalStraightThrough", "Beta", "Chi2"})
+"""Distributions that compute their own tensors of what they are given. The others keep it, if it has the right shape: a
+parameter of a module there still moves with its module."""
+_OTHER_SHAPE: Final = frozenset({"Categorical", "MixtureSameFamily", "LKJCholesky", "Wishart"})
+"""Distributions whose samples have not the rank of their parameters."""
+
+
+def row_of(path: str) -> Row | None:
+    """Return the row of a class of distributions or transforms."""
+    row = table.lookup(libraries.canonical(path)) if path.startswith(FAMILY) else None
+    return row if row is not None and row.effect == "instance" else None
+
+
+def _names(row: Row) -> list[str]:
+    """The parameters that must be somewhere."""
+    return list(dict.fromkeys((*row.concerned, *(name for name, _ in row.demands))))
+
+
+def _short(row: Row) -> str:
+    return row.name.rpartition(".")[2]
+
+
+# -- building
+
+
+def initialise(machine: Machine, instance: Instance, path: str, call: Call) -> bool:
+    """What `__init__` of a class of distributions does to an instance of a user's class; False where it is none."""
+    row = row_of(path)
+    if row is None:
+        return False
+    construct(machine, instance, row, table.bind(row, call.positional, call.keywords), call)
+    return True
 
 
 def construct(machine: Machine, made: Instance, row: Row, bound: dict[str, Any], call: Call) -> Value:
     """Build a distribution: its parameters must be on one device."""
     demands = dict(row.demands)
     parts: list[Part] = []
-    for name in (*row.concerned, *demands):
+    for name in _names(row):
         value = bound.get(name)
-        if isinstance(value, Value) and not any(part.name == name for part in parts):
-            inner = value.state.get("parameter") if isinstance(value, Instance) else value
-            if isinstance(inner, Value):
-                parts.append(Part(inner, demands.get(name, "strict"), None, name))
-    main, clashed = meet(machine, parts, row.name.rpartition(".")[2], call.node, call.frame)
-    if clashed:
-        made.state["parameter"] = Tensor(POISON)
-    else:
-        made.state["parameter"] = main if main is not None else UNKNOWN
+        for inner in held(value) if isinstance(value, Instance) else [value] if isinstance(value, Value) else []:
+            parts.append(Part(inner, demands.get(name, "strict"), None, name))
+    main, clashed = meet(machine, parts, _short(row), call.node, call.frame)
+    machine.store.put(made.state, ROW, row)
+    for name, value in _parameters(row, bound, Tensor(POISON) if clashed else main).items():
+        if isinstance(made.cls, External):
+            made.fields[name] = value
+        else:
+            assign_attribute(machine, made, name, value, call.node, call.frame)
     return made
+
+
+def _parameters(row: Row, bound: dict[str, Any], main: Tensor | None) -> dict[str, Value]:
+    """What a distribution keeps of its arguments: tensors of its own, and other distributions as they are."""
+    concerned = _names(row)
+    given = {p.name: bound[p.name] for p in row.parameters if isinstance(bound.get(p.name), Value)}
+    rank = broadcast_rank([value for name, value in given.items() if name in concerned])
+    kept: dict[str, Value] = {}
+    for name, value in given.items():
+        if isinstance(value, (Instance, Sequence)):
+            kept[_ATTRIBUTES.get(name, name)] = value
+        elif main is not None and name in concerned and not _is_none(value):
+            own = isinstance(value, Tensor) and value.device == main.device
+            kept[name] = _as_kept(row, value if isinstance(value, Tensor) and own else main, rank, own)
+        elif isinstance(value, Tensor):
+            kept[name] = _as_kept(row, value, value.rank, True)
+    base = _BASES.get(_short(row))
+    if base is None or not kept:
+        return kept
+    return {"base_dist": _base(base, kept)}
+
+
+def _as_kept(row: Row, source: Tensor, rank: int | None, is_given: bool) -> Tensor:
+    """A parameter as a distribution holds it."""
+    if is_given and _short(row) not in _COMPUTING and (source.is_parameter or source.rank == rank):
+        return source
+    return _copy(source, rank)
+
+
+def _copy(source: Tensor, rank: int | None) -> Tensor:
+    """A tensor made of what was given."""
+    made = derived(source, rank)
+    made.is_parameter = False
+    return made
+
+
+def _base(name: str, kept: dict[str, Value]) -> Instance:
+    """The distribution inside one that only transforms what it samples."""
+    path = FAMILY + name
+    row = table.lookup(path)
+    assert row is not None
+    made = Instance(External(path))
+    made.state[ROW] = row
+    first = next(iter(kept.values()))
+    if isinstance(first, Tensor):
+        made.fields = {part: kept.get(part) or _copy(first, first.rank) for part in _names(row)}
+    return made
+
+
+def _is_none(value: Value) -> bool:
+    return isinstance(value, Const) and value.value is None
+
+
+# -- what it holds
+
+
+def held(value: Instance) -> list[Tensor]:
+    """The tensors with which a distribution computes, as they are now; one on no known device where some are not."""
+    row = value.state.get(ROW)
+    if row is None:
+        return []
+    names = ["base_dist"] if _short(row) in _BASES else [_ATTRIBUTES.get(name, name) for name in _names(row)]
+    found: list[Tensor] = []
+    for name in names:
+        part = value.fields.get(name)
+        if isinstance(part, Tensor):
+            found.append(part)
+        elif isinstance(part, Instance):
+            found += held(part) or [Tensor(None)]
+        elif part is not None and not isinstance(part, (Const, Scalar)):
+            found.append(Tensor(None))
+    transforms = value.fields.get("transforms")
+    return found if transforms is None or not found else found + _of_transforms(transforms)
+
+
+def _of_transforms(value: Value) -> list[Tensor]:
+    """The tensors with which a chain of transforms computes."""
+    if isinstance(value, Sequence) and not value.open:
+        return [tensor for part in value.items for tensor in _of_transforms(part)]
+    if isinstance(value, Instance) and isinstance(value.cls, External):
+        return held(value) if ROW in value.state else [Tensor(None)]
+    plain = isinstance(value, Instance) and all(isinstance(field, (Const, Scalar)) for field in value.fields.values())
+    return [] if plain else [Tensor(None)]
+
+
+def _agreed(machine: Machine, value: Instance, operation: str, node: ir.Node, frame: Frame) -> Tensor | None:
+    """The tensor whose device a distribution's own tensors share; what was moved apart by then clashes here."""
+    tensors = held(value)
+    if not tensors or any(tensor.device is None for tensor in tensors):
+        return None
+    if all(tensor.device == tensors[0].device for tensor in tensors):
+        return tensors[0]
+    parts = [Part(tensor, "combine", None, "the distribution's parameters") for tensor in tensors]
+    main, clashed = meet(machine, parts, operation, node, frame)
+    return Tensor(POISON) if clashed else main
+
+
+# -- attributes and methods
+
+
+def read(machine: Machine, value: Instance, name: str, node: ir.Node, frame: Frame) -> Value | None:
+    """An attribute of a distribution that is no field: a parameter in another form, a property, a method."""
+    row: Row = value.state[ROW]
+    if name != "validate_args" and any(parameter.name == name for parameter in row.parameters):
+        base = value.fields.get("base_dist")
+        if _short(row) in _BASES:
+            return base.fields.get(name) if isinstance(base, Instance) else None
+        devices = {tensor.device for tensor in held(value)}
+        return derived(held(value)[0], None) if len(devices) == 1 else None
+    found = table.lookup(f"{_DISTRIBUTION}.{name}") if row.base == _DISTRIBUTION else None
+    if found is None:
+        return None
+    return apply(machine, value, found, Call([], {}, node, frame)) if "property" in found.flags else Method(value, name)
 
 
 @models("torch.distributions.kl_divergence", "torch.distributions.kl.kl_divergence")
@@ -37,10 +214,10 @@ def divergence(machine: Machine, call: Call) -> Value:
     """`kl_divergence(p, q)`: the parameters of both meet."""
     parts = []
     for position, value in enumerate(call.positional[:2]):
-        held = value.state.get("parameter") if isinstance(value, Instance) else None
-        if not isinstance(held, Value):
+        own = _agreed(machine, value, "kl_divergence", call.node, call.frame) if isinstance(value, Instance) else None
+        if own is None:
             return UNKNOWN
-        parts.append(Part(held, "combine", None, "pq"[position]))
+        parts.append(Part(own, "combine", None, "pq"[position]))
     main, clashed = meet(machine, parts, "kl_divergence", call.node, call.frame)
     if clashed:
         return Tensor(POISON)
@@ -49,21 +226,33 @@ def divergence(machine: Machine, call: Call) -> Value:
 
 def apply(machine: Machine, value: Instance, row: Row, call: Call) -> Value:
     """A method or property of a distribution."""
-    held = value.state.get("parameter", UNKNOWN)
+    name = _short(row)
     if row.effect == "metadata":
         return Sequence("tuple", [], True)
-    if not isinstance(held, Tensor):
+    if name == "expand":
+        return value if value.module is None else UNKNOWN
+    own = _agreed(machine, value, name, call.node, call.frame)
+    if own is None:
         return UNKNOWN
-    if row.effect == "combine" and call.positional:
+    asked = call.argument(0, "value") if row.effect == "combine" else None
+    if asked is not None:
         main, clashed = meet(
             machine,
-            [Part(held, "combine", None, "the distribution's parameters"), Part(call.positional[0], "combine", None)],
-            row.name.rpartition(".")[2],
+            [Part(own, "combine", None, "the distribution's parameters"), Part(asked, "combine", None)],
+            name,
             call.node,
             call.frame,
         )
         if clashed:
             return Tensor(POISON)
         return SCALAR if main is None else build("tensor", main, None)
-    rank = 64 if call.positional or call.keywords else None
-    return build("tensor", held, rank)
+    return build("tensor", own, _sample_rank(value, own, call))
+
+
+def _sample_rank(value: Instance, own: Tensor, call: Call) -> int | None:
+    """The rank of a sample: that of the parameters, and the dimensions that are asked for."""
+    shape = call.argument(0, "sample_shape")
+    asks = shape is not None and not (isinstance(shape, Sequence) and not shape.open and not shape.items)
+    if asks:
+        return 64
+    return None if _short(value.state[ROW]) in _OTHER_SHAPE else own.rank

@@ -8,13 +8,14 @@ from devlint.analysis.devices import default_device, legacy_error, resolve, use
 from devlint.analysis.dispatch import Call
 from devlint.analysis.events import LegacyType
 from devlint.analysis.models import metrics
-from devlint.analysis.models.distributions import apply, construct
+from devlint.analysis.models.distributions import FAMILY, apply, construct, initialise
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.modules import construct_builtin
 from devlint.analysis.results import nesting, plain_result
 from devlint.analysis.rows import apply_row
 from devlint.analysis.tensor_methods import moved, tensor_method
 from devlint.analysis.values import (
+    NONE,
     POISON,
     SOME_RANK,
     UNKNOWN,
@@ -54,7 +55,7 @@ def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = N
         return legacy
     row = table.lookup(path)
     if row is None:
-        return UNKNOWN
+        return _initialised(machine, path, arguments) if path.endswith(".__init__") else UNKNOWN
     if row.effect == "module":
         return construct_builtin(machine, path, row, arguments)
     if row.effect == "instance":
@@ -65,6 +66,15 @@ def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = N
         makes_array = row.result == "array" and row.rank != "unknown"
         return plain_result(row, table.bind(row, arguments.positional, arguments.keywords)) if makes_array else UNKNOWN
     return apply_row(machine, row, arguments)
+
+
+def _initialised(machine: Machine, path: str, arguments: Call) -> Value:
+    """`Base.__init__(self, ...)` of an external class."""
+    receiver = arguments.positional[0] if arguments.positional else None
+    if isinstance(receiver, Instance):
+        own = arguments.with_arguments(arguments.positional[1:], arguments.keywords)
+        initialise(machine, receiver, path.removesuffix(".__init__"), own)
+    return NONE
 
 
 _TENSOR_FREE = frozenset({"create", "query", "harmless", "context", "none", "metadata", "transparent", "data"})
@@ -83,7 +93,7 @@ def _instance(machine: Machine, path: str, row: Row, arguments: Call) -> Value:
     if "module" in row.flags or row.base == "torch.nn.Module":
         made.module = ModuleState()
         made.module.row = row
-    if path.startswith("torch.distributions."):
+    if path.startswith(FAMILY):
         return construct(machine, made, row, bound, arguments)
     made.state["arguments"] = bound
     return made

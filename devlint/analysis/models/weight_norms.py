@@ -1,0 +1,127 @@
+"""`torch.nn.utils.weight_norm` and `spectral_norm`: a parameter becomes a plain tensor that each call makes anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from devlint.analysis.dispatch import Call, models
+from devlint.analysis.results import derived
+from devlint.analysis.values import NONE, POISON, Bound, Const, External, Instance, Tensor, Value, constant
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+_RENEW: Final = "torch.nn.utils.weight_norm.WeightNorm"
+"""The hook that runs before the module's `forward`, bound to the name of the tensor that it makes."""
+_HOOKS: Final = "forward_pre_hooks"
+_UTILS: Final = "torch.nn.utils"
+
+
+def _register(machine: Machine, module: Instance, name: str, value: Tensor, kind: str) -> None:
+    assert module.module is not None
+    machine.store.put(module.module.kinds, name, kind)
+    machine.store.put(module.fields, name, value)
+
+
+def _part(value: Tensor, kind: str) -> Tensor:
+    """A parameter or buffer that is computed of the parameter."""
+    made = derived(value)
+    made.is_parameter = made.requires_grad = kind == "parameter"
+    return made
+
+
+def _plain(source: Tensor) -> Tensor:
+    """What is computed of a parameter for one call."""
+    made = derived(source)
+    made.requires_grad = True
+    return made
+
+
+def _reparameterise(machine: Machine, call: Call, source: str, others: dict[str, str]) -> Value | None:
+    """Put `weight_v` (`weight_orig`) and what goes with it in the place of `weight`, which becomes a plain tensor."""
+    module, name = call.argument(0, "module"), _name(call)
+    if not isinstance(module, Instance) or module.module is None or name is None:
+        return None
+    weight = module.fields.get(name)
+    if not isinstance(weight, Tensor) or module.module.kinds.get(name) != "parameter" or weight.device == POISON:
+        return None
+    _register(machine, module, name + source, weight, "parameter")
+    for suffix, kind in others.items():
+        _register(machine, module, name + suffix, _part(weight, kind), kind)
+    _register(machine, module, name, _plain(weight), "")
+    machine.store.put(module.module.places, name, machine.site(call.node, call.frame))
+    hook = Bound(External(_RENEW), Const(name))
+    machine.store.put(module.state, _HOOKS, (*(module.state.get(_HOOKS) or ()), hook))
+    machine.store.epoch += 1
+    return module
+
+
+def _name(call: Call) -> str | None:
+    """The name of the parameter, where it is known."""
+    given = call.argument(1, "name")
+    name = "weight" if given is None and not call.open else constant(given)
+    return name if isinstance(name, str) else None
+
+
+@models(f"{_UTILS}.weight_norm", f"{_UTILS}.weight_norm.weight_norm")
+def weight_norm(machine: Machine, call: Call) -> Value | None:
+    """`weight_norm(module)`: a length and a direction."""
+    return _reparameterise(machine, call, "_v", {"_g": "parameter"})
+
+
+@models(f"{_UTILS}.spectral_norm", f"{_UTILS}.spectral_norm.spectral_norm")
+def spectral_norm(machine: Machine, call: Call) -> Value | None:
+    """`spectral_norm(module)`: the parameter, and two vectors as buffers."""
+    return _reparameterise(machine, call, "_orig", {"_u": "buffer", "_v": "buffer"})
+
+
+@models(_RENEW)
+def renew(machine: Machine, call: Call) -> Value:
+    """What the hook does: the plain tensor is computed of the parameters, where they are now."""
+    name, module = constant(call.positional[0]), call.positional[1]
+    assert isinstance(module, Instance)
+    parameter, weight = _source(module, name), module.fields.get(name)
+    if isinstance(parameter, Tensor) and not (isinstance(weight, Tensor) and _is_there(weight, parameter)):
+        machine.store.epoch += 1
+        machine.store.put(module.fields, name, _plain(parameter))
+    return NONE
+
+
+def _source(module: Instance, name: str) -> Value | None:
+    """The parameter of which the tensor is computed."""
+    return module.fields.get(f"{name}_orig") or module.fields.get(f"{name}_v")
+
+
+def _is_there(weight: Tensor, parameter: Tensor) -> bool:
+    """Whether the tensor of an earlier call is where it would be made anew."""
+    return weight.device == parameter.device and weight.assumed == parameter.assumed
+
+
+def _restore(machine: Machine, call: Call) -> Value | None:
+    """`remove_weight_norm(module)`: a parameter again, where the others are."""
+    module, name = call.argument(0, "module"), _name(call)
+    if not isinstance(module, Instance) or module.module is None or name is None:
+        return None
+    hooks = module.state.get(_HOOKS) or ()
+    hook = next((hook for hook in hooks if _renews(hook, name)), None)
+    if hook is None:
+        return None
+    parameter = _source(module, name)
+    for suffix in ("_g", "_u", "_v", "_orig"):
+        machine.store.remove(module.fields, name + suffix)
+        machine.store.remove(module.module.kinds, name + suffix)
+    if isinstance(parameter, Tensor):
+        _register(machine, module, name, _part(parameter, "parameter"), "parameter")
+    machine.store.put(module.state, _HOOKS, tuple(kept for kept in hooks if kept is not hook))
+    machine.store.epoch += 1
+    return module
+
+
+def _renews(hook: Value, name: str) -> bool:
+    """Whether a hook is the one that makes this parameter."""
+    is_one = isinstance(hook, Bound) and isinstance(hook.function, External) and hook.function.path == _RENEW
+    return is_one and isinstance(hook, Bound) and constant(hook.receiver) == name
+
+
+for _kind in ("weight_norm", "spectral_norm"):
+    models(f"{_UTILS}.remove_{_kind}", f"{_UTILS}.{_kind}.remove_{_kind}")(_restore)
