@@ -326,13 +326,14 @@ def _create(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> Va
     else:
         device = default_device(machine, node, frame, operation)
         origin = machine.origin("factory", node, frame, device, operation)
-    if call.open and not given and "cpu" not in row.flags:
+    if call.named and not given and "cpu" not in row.flags:
         device = None
     if device == POISON:
         return Tensor(POISON)
     if device is not None and not check_generator(machine, bound.get("generator"), device, operation, call):
         return Tensor(POISON)
-    made = Tensor(device, created_rank(row, bound, template), origin)
+    is_cut = call.open and row.rank == "size"
+    made = Tensor(device, SOME_RANK if is_cut else created_rank(row, bound, template), origin)
     if template is not None and not given:
         made.assumed = template.assumed
     made.requires_grad = constant(bound.get("requires_grad")) is True

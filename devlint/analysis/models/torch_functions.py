@@ -26,6 +26,7 @@ from devlint.analysis.values import (
     NONE,
     NUMBER,
     POISON,
+    SIZE,
     SOME_INDEX,
     SOME_RANK,
     STRING,
@@ -249,6 +250,17 @@ def _tensor_inside(data: Sequence) -> Tensor | None:
         if isinstance(part, Tensor):
             return part
     return None
+
+
+@models("torch.Size")
+def size(machine: Machine, call: Call) -> Value | None:
+    """`torch.Size(sizes)`: a tuple of numbers, as many as it is given."""
+    given = call.positional[0] if call.positional else Sequence("tuple", [])
+    if not isinstance(given, Sequence):
+        return None
+    made = Sequence("tuple", [part if isinstance(part, (Const, Scalar)) else SIZE for part in given.items], given.open)
+    made.is_shape = True
+    return made
 
 
 @models("torch.from_numpy", "torch.frombuffer")
