@@ -19,6 +19,7 @@ from devlint.analysis.values import (
     Const,
     DeviceValue,
     External,
+    NoGradient,
     Scalar,
     Sequence,
     Tensor,
@@ -138,6 +139,8 @@ def _compare_identity(left: Value, right: Value, symbol: str) -> Value:
     if isinstance(right, Const) and right.value is None:
         if isinstance(left, Const):
             answer = left.value is None
+        elif left.__class__ is NoGradient:
+            answer = True
         elif not isinstance(left, Unknown):
             answer = False
     elif isinstance(left, Const) and isinstance(right, Const):

@@ -62,6 +62,40 @@ noise = Noise((3,)).to(device)
 a = noise.right(2, *noise.shape, device=noise.scale.device)  #= gpu
 noise.sample(2)
 """,
+    "a gradient of what was moved": """
+x = torch.rand(3, requires_grad=True)
+y = x.to(device)
+(y * 2).sum().backward()
+b = y.grad is None  #= False True True
+c = x.grad  #= cpu
+z = torch.rand(3).to(device).requires_grad_()
+z.sum().backward()
+d = z.grad.abs()  #= gpu
+kept = torch.rand(3, requires_grad=True).to(device)
+kept.retain_grad()
+kept.sum().backward()
+e = kept.grad * 2  #= gpu
+given = torch.rand(3, requires_grad=True).to(device)
+given.grad = torch.ones_like(given)
+f = given.grad[0]  #= gpu
+w = torch.rand(3, requires_grad=True).to(device)  # DEV203: gpu1 gpu2
+w.sum().backward()
+torch.abs(w.grad)
+""",
+    "the gradient of a result is missing everywhere": """
+# runs: no
+x = torch.rand(3, requires_grad=True)
+# silent
+y = (x * 2).to(device)
+y.sum().backward()
+z = x.to(device, torch.float64)
+z.sum().backward()
+try:
+    print(y.grad.abs(), z.grad.abs())
+except AttributeError:
+    pass
+print(y.grad[0], z.grad[0])
+""",
     "results": """
 x = torch.rand(2, 3, device=device)
 a = x + 1  #= gpu

@@ -25,6 +25,7 @@ from devlint.analysis.values import (
     Instance,
     Mapping,
     ModuleState,
+    NoGradient,
     Scalar,
     Sequence,
     Tensor,
@@ -70,11 +71,14 @@ def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = N
 _TENSOR_FREE = frozenset({"create", "query", "harmless", "context", "none", "metadata", "transparent", "data"})
 
 
+_HOLDERS = (Tensor, Sequence, Mapping, Array, Instance, NoGradient)
+
+
 def _may_apply(row: Row, arguments: Call) -> bool:
     """Whether a call tells anything: a row about tensors needs a tensor among its arguments."""
     if row.effect in _TENSOR_FREE:
         return True
-    return any(isinstance(value, (Tensor, Sequence, Mapping, Array, Instance)) for value in arguments.values())
+    return any(isinstance(value, _HOLDERS) for value in arguments.values())
 
 
 def _instance(machine: Machine, path: str, row: Row, arguments: Call) -> Value:
