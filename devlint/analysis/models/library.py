@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.devices import default_device, legacy_error, resolve, use
+from devlint.analysis.devices import device_of_default_type, legacy_error, resolve, use
 from devlint.analysis.dispatch import Call
 from devlint.analysis.events import LegacyType
 from devlint.analysis.models import metrics
@@ -111,7 +111,7 @@ def _legacy_constructor(machine: Machine, path: str, arguments: Call, named_at: 
         if device == POISON:
             return Tensor(POISON)
     elif name == "Tensor":
-        device = default_device(machine, node, frame, path)
+        device = device_of_default_type(machine, node, frame, path)
     else:
         device = "cpu"
     first = arguments.positional[0] if arguments.positional else None

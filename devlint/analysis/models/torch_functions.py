@@ -186,17 +186,23 @@ def set_default_tensor_type(machine: Machine, call: Call) -> Value:
     target = call.argument(0, "t")
     text = target.path if isinstance(target, External) else constant(target)
     if not isinstance(text, str):
-        machine.store.set(machine.state, "default_device", DeviceValue("?"))
+        _set_default_type(machine, DeviceValue("?"))
         return NONE
     site = machine.site(call.node, call.frame)
     if "cuda" in text:
         error = legacy_error(machine, "torch.set_default_tensor_type")
         machine.emit(LegacyType, site, error=error, text=text, operation="torch.set_default_tensor_type")
         device = use(machine, "cuda", None, call.node, call.frame, "torch.set_default_tensor_type", kind="legacy")
-        machine.store.set(machine.state, "default_device", DeviceValue("?" if device in (None, POISON) else "cuda"))
+        _set_default_type(machine, DeviceValue("?" if device in (None, POISON) else "cuda"))
     else:
-        machine.store.set(machine.state, "default_device", None)
+        _set_default_type(machine, None)
     return NONE
+
+
+def _set_default_type(machine: Machine, device: DeviceValue | None) -> None:
+    """The default tensor type is a default device, too."""
+    machine.store.set(machine.state, "default_type", device)
+    machine.store.set(machine.state, "default_device", device)
 
 
 # -- tensors from data
