@@ -232,7 +232,7 @@ def _context(machine: Machine, function: Function, arguments: Call, receiver: Va
         len(machine.path),
     ]
     state = machine.state
-    parts += [id(state.default_device), state.current_device, id(machine.worker)]
+    parts += [id(state.default_device), id(state.default_type), state.current_device, id(machine.worker)]
     if receiver is not None:
         parts.append(_key(receiver))
     parts += [_key(value) for value in arguments.positional]

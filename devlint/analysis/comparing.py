@@ -23,6 +23,7 @@ from devlint.analysis.values import (
     DeviceValue,
     External,
     Maybe,
+    NoGradient,
     Scalar,
     Sequence,
     Tensor,
@@ -157,6 +158,8 @@ def _compare_identity(left: Value, right: Value, symbol: str) -> Value:
             answer = left.value is None
         elif isinstance(left, Maybe):
             return presence(left, symbol == "is-not")
+        elif left.__class__ is NoGradient:
+            answer = True
         elif not isinstance(left, Unknown):
             answer = False
     elif isinstance(left, Const) and isinstance(right, Const):

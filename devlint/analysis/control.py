@@ -387,7 +387,7 @@ def _settle(machine: Machine, mark: int, began: int) -> tuple[bool, bool]:
                 if items is not None:
                     widened = True
                     store.set(target, key, items)
-            elif key in ("default_device", "current_device"):
+            elif key in ("default_device", "default_type", "current_device"):
                 carried = True
         elif isinstance(old, Const):
             if isinstance(now, Const):

@@ -371,7 +371,15 @@ def unavailable(
 
 def default_device(machine: Machine, node: ir.Node, frame: Frame, operation: str = "") -> str | None:
     """Where factories create when they are not told."""
-    default = machine.state.default_device
+    return _chosen(machine, machine.state.default_device, node, frame, operation)
+
+
+def device_of_default_type(machine: Machine, node: ir.Node, frame: Frame, operation: str) -> str | None:
+    """Where `torch.Tensor(...)` creates: it obeys the default tensor type, not the default device."""
+    return _chosen(machine, machine.state.default_type, node, frame, operation)
+
+
+def _chosen(machine: Machine, default: DeviceValue | None, node: ir.Node, frame: Frame, operation: str) -> str | None:
     if default is None:
         return "cpu"
     if default.__class__ is not DeviceValue or default.type == "?":

@@ -23,10 +23,11 @@ class Call:
     """The arguments of one call, evaluated, and where it stands.
 
     `open`: there are `*args` or `**kwargs` of unknown content. `unused`: it is a statement of its own.
-    `positional` holds only what stands before an unknown `*args`.
+    `positional` holds only what stands before an unknown `*args`. `named`: it is open because of `**kwargs`, too,
+    so that any keyword may be given.
     """
 
-    __slots__ = ("positional", "keywords", "open", "node", "frame", "unused")
+    __slots__ = ("positional", "keywords", "open", "node", "frame", "unused", "named")
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class Call:
         self.frame = frame
         self.open = open
         self.unused = unused
+        self.named = open
 
     def argument(self, position: int, name: str) -> Value | None:
         """Return an argument by position or name, None when it was not given (or is not known to be)."""

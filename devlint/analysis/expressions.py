@@ -102,7 +102,7 @@ def arguments(machine: Machine, node: ir.Call, frame: Frame, unused: bool = Fals
     """Evaluate the arguments of a call."""
     positional: list[Value] = []
     keywords: dict[str, Value] = {}
-    is_open = False
+    is_open = named = False
     for argument in node.args:
         if argument.__class__ is ir.Starred:
             found = iterate(machine, machine.evaluate(argument.value, frame), node, frame)
@@ -128,10 +128,12 @@ def arguments(machine: Machine, node: ir.Call, frame: Frame, unused: bool = Fals
             for key, part in inner.items.items():
                 if isinstance(key, str):
                     keywords.setdefault(key, part)
-            is_open = is_open or inner.open
+            named = named or inner.open
         else:
-            is_open = True
-    return Call(positional, keywords, node, frame, is_open, unused)
+            named = True
+    made = Call(positional, keywords, node, frame, is_open or named, unused)
+    made.named = named
+    return made
 
 
 @evaluates(ir.Binary)

@@ -88,7 +88,8 @@ class Worker:
 class State:
     """What a run changes besides objects and names; written by `machine.store.set(machine.state, ...)`.
 
-    `default_device` None is the CPU. `cuda_initialised`: where CUDA was first touched.
+    `default_device` None is the CPU; so is `default_type`, the device of the default tensor type. `cuda_initialised`:
+    where CUDA was first touched.
     `cuda_unused`: CUDA may not have been initialised yet (asking for devices does not do it), and `cuda_used`: where it
     was. `may_spawn`: the program may have set a start method of processes that does not fork. `visible`: physical ids
     of the devices that CUDA_VISIBLE_DEVICES leaves, None when the program did not set it. `environment`: variables set.
@@ -125,7 +126,7 @@ class State:
         self.visible_text: str | None = None
         self.environment: dict[str, Value] = {}
         self.collective: str | None = None
-        self.default_type: str | None = None
+        self.default_type: DeviceValue | None = None
         self.misled = False
         self.hooks: tuple[Hook, ...] = ()
 

@@ -44,6 +44,7 @@ def derived(tensor: Tensor, rank: int | None = -1) -> Tensor:
     """A new tensor on the same device, which came from that one. A rank of -1 keeps the rank."""
     made = Tensor(tensor.device, tensor.rank if rank == -1 else rank, tensor.origin, assumed=tensor.assumed)
     made.requires_grad = True if tensor.is_parameter else tensor.requires_grad
+    made.keeps_grad = made.requires_grad is not True
     made.pending = tensor.pending
     made.dtype = tensor.dtype
     made.is_element = rank == -1 and tensor.is_element

@@ -14,6 +14,7 @@ from devlint.analysis.events import (
 )
 from devlint.analysis.host import pin, read_pending, synchronize, to_host
 from devlint.analysis.indexing import clash_index
+from devlint.analysis.leaves import lacks_argument
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, meet, operand, tensors_in
 from devlint.analysis.results import (
@@ -33,6 +34,7 @@ from devlint.analysis.values import (
     Const,
     External,
     Instance,
+    NoGradient,
     Sequence,
     Tensor,
     Unknown,
@@ -55,6 +57,9 @@ def apply_row(machine: Machine, row: Row, call: Call, receiver: Value | None = N
     effect = row.effect
     node, frame = call.node, call.frame
     if effect in ("keep", "combine", "strict", "index", "follow", "cross", "cpu-argument", "host", "numpy", "metadata"):
+        first = bound.get(row.concerned[0]) if row.concerned else None
+        if first.__class__ is NoGradient:
+            lacks_argument(machine, first, row.name, row.concerned[0], call)
         main, clashed = _meet_row(machine, row, call, bound)
         if clashed:
             return Tensor(POISON) if row.result not in ("none", "scalar", "bool") else SCALAR
@@ -326,13 +331,14 @@ def _create(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> Va
     else:
         device = default_device(machine, node, frame, operation)
         origin = machine.origin("factory", node, frame, device, operation)
-    if call.open and not given and "cpu" not in row.flags:
+    if call.named and not given and "cpu" not in row.flags:
         device = None
     if device == POISON:
         return Tensor(POISON)
     if device is not None and not check_generator(machine, bound.get("generator"), device, operation, call):
         return Tensor(POISON)
-    made = Tensor(device, created_rank(row, bound, template), origin)
+    is_cut = call.open and row.rank == "size"
+    made = Tensor(device, SOME_RANK if is_cut else created_rank(row, bound, template), origin)
     if template is not None and not given:
         made.assumed = template.assumed
     made.requires_grad = constant(bound.get("requires_grad")) is True

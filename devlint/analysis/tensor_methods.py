@@ -223,6 +223,7 @@ def moved(machine: Machine, value: Tensor, device: str | None, call: Call, note:
     made.origin.product = made
     made.requires_grad = True if value.is_parameter else value.requires_grad
     made.is_element = value.is_element
+    made.keeps_grad = made.requires_grad is not True
     if device is None and value.assumed:
         made.assumed = True
     return made
@@ -325,6 +326,7 @@ def method_requires_grad(machine: Machine, value: Tensor, call: Call, name: str)
     """`tensor.requires_grad_()` in place."""
     flag = constant(call.argument(0, "requires_grad"))
     machine.store.set(value, "requires_grad", flag is not False)
+    machine.store.set(value, "keeps_grad", True)
     return value
 
 
@@ -333,11 +335,19 @@ def method_detach(machine: Machine, value: Tensor, call: Call, name: str) -> Val
     """`tensor.detach()`."""
     made = derived(value)
     made.requires_grad = False
+    made.keeps_grad = True
     made.is_parameter = False
     return made
 
 
-@on(METHODS, "retain_grad", "__setstate__")
+@on(METHODS, "retain_grad")
+def method_retain_grad(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`tensor.retain_grad()`: what is no leaf keeps its gradient, too."""
+    machine.store.set(value, "keeps_grad", True)
+    return NONE
+
+
+@on(METHODS, "__setstate__")
 def method_nothing(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     """Methods that give nothing."""
     return NONE

@@ -13,6 +13,7 @@ from devlint.analysis.dispatch import (
     on,
 )
 from devlint.analysis.host import read_pending, to_host
+from devlint.analysis.leaves import gradient_of
 from devlint.analysis.meeting import Part, meet
 from devlint.analysis.results import (
     broadcast_rank,
@@ -35,6 +36,7 @@ from devlint.analysis.values import (
     Const,
     External,
     Method,
+    NoGradient,
     Scalar,
     Tensor,
     Unknown,
@@ -73,7 +75,7 @@ def tensor_attribute(machine: Machine, value: Tensor, name: str, node: ir.Node, 
     if name in ("T", "mT", "H", "mH", "real", "imag"):
         return derived(value)
     if name == "grad":
-        return derived(value) if value.device is not None else UNKNOWN
+        return gradient_of(machine, value)
     if name in ("requires_grad", "is_leaf", "is_sparse", "is_quantized"):
         return const(value.requires_grad) if name == "requires_grad" and value.requires_grad is not None else BOOL
     if name in ("layout", "grad_fn", "names", "_version"):
@@ -94,6 +96,9 @@ def assign_tensor_attribute(
         machine.store.set(value, "origin", new.origin)
     elif name == "requires_grad" and isinstance(new, Const):
         machine.store.set(value, "requires_grad", bool(new.value))
+        machine.store.set(value, "keeps_grad", True)
+    elif name == "grad":
+        machine.store.set(value, "keeps_grad", True)
     elif name not in _SETTABLE:
         machine.store.set(value, "attributes", {**(value.attributes or {}), name: new})
 
@@ -123,7 +128,7 @@ def tensor_binary(
                 return UNKNOWN
             return Tensor(other.device) if isinstance(other, Tensor) else UNKNOWN
         if not isinstance(side, (Tensor, Const, Scalar, Unknown)):
-            return UNKNOWN
+            return None if side.__class__ is NoGradient else UNKNOWN
     demand = "strict" if operator == "@" else "combine"
     left_node, right_node = getattr(node, "left", None), getattr(node, "right", None)
     if isinstance(node, ir.Augment):

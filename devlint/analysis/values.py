@@ -166,7 +166,7 @@ class Tensor(Value):
     `requires_grad`: True, False or None. `dtype`: `torch.float32` or None. `pinned`: in page-locked host memory.
     `base`: the tensor of which this is a view, by indexing. `is_element`: taken by a number out of a tensor of unknown
     rank, so that it may have no dimensions left. `attributes`: what the program itself set on it (replaced, never
-    mutated).
+    mutated). `keeps_grad`: a backward pass may leave its gradient in `.grad`, as that of a leaf.
     """
 
     __slots__ = (
@@ -183,6 +183,7 @@ class Tensor(Value):
         "base",
         "is_element",
         "attributes",
+        "keeps_grad",
     )
 
     def __init__(
@@ -210,9 +211,24 @@ class Tensor(Value):
         self.base: Tensor | None = None
         self.is_element = False
         self.attributes: dict[str, Value] | None = None
+        self.keeps_grad = True
 
     def __repr__(self) -> str:
         return f"Tensor({self.device}, rank={self.rank}, {self.origin and self.origin.kind})"
+
+
+class NoGradient(Value):
+    """The None that is `.grad` of a moved copy of a leaf: `leaf` was copied at `site`, to `device`."""
+
+    __slots__ = ("leaf", "site", "device")
+
+    def __init__(self, leaf: Tensor, site: Site, device: str) -> None:
+        self.leaf = leaf
+        self.site = site
+        self.device = device
+
+    def __repr__(self) -> str:
+        return f"NoGradient({self.site.row})"
 
 
 class Array(Value):

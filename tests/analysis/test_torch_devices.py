@@ -142,6 +142,31 @@ torch.set_default_device(None)
 g = torch.zeros(1)  #= cpu
 h = torch.from_numpy(np.zeros(2))  #= cpu
 """,
+    "the default device and legacy constructors": """
+torch.set_default_device(device)
+a = torch.Tensor([1.0, 2.0])  #= cpu
+b = torch.FloatTensor(2)  #= cpu
+c = torch.linspace(0, 1, 2).to(torch.Tensor().device)  #= cpu
+d = torch.tensor(0.0)  #= gpu
+e = a.new_zeros(2)  #= cpu
+f = d.new(2)  #= gpu
+with device:
+    g = torch.Tensor(2)  #= cpu
+torch.ones(2) + a  # DEV301: gpu1 gpu2
+""",
+    "the default type and legacy constructors": """
+# runs: cpu
+if torch.cuda.is_available():
+    torch.set_default_tensor_type("torch.cuda.FloatTensor")
+a = torch.Tensor([1.0, 2.0])  #= gpu
+b = torch.zeros(2)  #= gpu
+c = torch.FloatTensor(2)  #= cpu
+torch.set_default_device("cpu")
+d = torch.Tensor(2)  #= gpu
+e = torch.zeros(2)  #= cpu
+torch.set_default_tensor_type(torch.FloatTensor)
+f = torch.Tensor(2)  #= cpu
+""",
     "a default device as a context": """
 with device:
     a = torch.zeros(1)  #= gpu

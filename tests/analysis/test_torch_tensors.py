@@ -33,6 +33,69 @@ m = torch.as_tensor(b)  #= gpu
 n = b.to(torch.float16)  #= gpu
 o = b.new_zeros(2, device="cpu")  #= cpu
 """,
+    "unpacked sizes": """
+import json
+shape = torch.Size([2, 3])
+a = torch.randn(4, *shape)  #= cpu
+b = list(shape)  #= [2,3]
+sizes = json.loads("[2, 3]")
+c = torch.randn(*sizes)  #= cpu
+d = torch.zeros(4, *sizes, device=device)  #= gpu
+options = json.loads('{"dtype": null}')
+options["device"] = device
+e = torch.ones(*sizes, **json.loads("{}"))  #= cpu ?
+f = torch.ones(*sizes, **options)  #= gpu
+g = d.new_zeros(*sizes)  #= gpu
+torch.stack([d[0], c])  # DEV301: gpu1 gpu2
+""",
+    "unpacked sizes of what the caller gives": """
+class Noise(nn.Module):
+    def __init__(self, shape):
+        super().__init__()
+        self.shape = torch.Size(shape)
+        self.register_buffer("scale", torch.ones(shape))
+    def sample(self, n):
+        return torch.randn(n, *self.shape) * self.scale  # DEV303: gpu1 gpu2
+    def right(self, n, *sizes, **options):
+        return torch.randn(n, *sizes, **options) * self.scale
+noise = Noise((3,)).to(device)
+a = noise.right(2, *noise.shape, device=noise.scale.device)  #= gpu
+noise.sample(2)
+""",
+    "a gradient of what was moved": """
+x = torch.rand(3, requires_grad=True)
+y = x.to(device)
+(y * 2).sum().backward()
+b = y.grad is None  #= False True True
+c = x.grad  #= cpu
+z = torch.rand(3).to(device).requires_grad_()
+z.sum().backward()
+d = z.grad.abs()  #= gpu
+kept = torch.rand(3, requires_grad=True).to(device)
+kept.retain_grad()
+kept.sum().backward()
+e = kept.grad * 2  #= gpu
+given = torch.rand(3, requires_grad=True).to(device)
+given.grad = torch.ones_like(given)
+f = given.grad[0]  #= gpu
+w = torch.rand(3, requires_grad=True).to(device)  # DEV203: gpu1 gpu2
+w.sum().backward()
+torch.abs(w.grad)
+""",
+    "the gradient of a result is missing everywhere": """
+# runs: no
+x = torch.rand(3, requires_grad=True)
+# silent
+y = (x * 2).to(device)
+y.sum().backward()
+z = x.to(device, torch.float64)
+z.sum().backward()
+try:
+    print(y.grad.abs(), z.grad.abs())
+except AttributeError:
+    pass
+print(y.grad[0], z.grad[0])
+""",
     "results": """
 x = torch.rand(2, 3, device=device)
 a = x + 1  #= gpu

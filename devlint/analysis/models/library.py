@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.devices import default_device, legacy_error, resolve, use
+from devlint.analysis.devices import device_of_default_type, legacy_error, resolve, use
 from devlint.analysis.dispatch import Call
 from devlint.analysis.events import LegacyType
 from devlint.analysis.models import metrics
@@ -26,6 +26,7 @@ from devlint.analysis.values import (
     Instance,
     Mapping,
     ModuleState,
+    NoGradient,
     Scalar,
     Sequence,
     Tensor,
@@ -80,11 +81,14 @@ def _initialised(machine: Machine, path: str, arguments: Call) -> Value:
 _TENSOR_FREE = frozenset({"create", "query", "harmless", "context", "none", "metadata", "transparent", "data"})
 
 
+_HOLDERS = (Tensor, Sequence, Mapping, Array, Instance, NoGradient)
+
+
 def _may_apply(row: Row, arguments: Call) -> bool:
     """Whether a call tells anything: a row about tensors needs a tensor among its arguments."""
     if row.effect in _TENSOR_FREE:
         return True
-    return any(isinstance(value, (Tensor, Sequence, Mapping, Array, Instance)) for value in arguments.values())
+    return any(isinstance(value, _HOLDERS) for value in arguments.values())
 
 
 def _instance(machine: Machine, path: str, row: Row, arguments: Call) -> Value:
@@ -117,7 +121,7 @@ def _legacy_constructor(machine: Machine, path: str, arguments: Call, named_at: 
         if device == POISON:
             return Tensor(POISON)
     elif name == "Tensor":
-        device = default_device(machine, node, frame, path)
+        device = device_of_default_type(machine, node, frame, path)
     else:
         device = "cpu"
     first = arguments.positional[0] if arguments.positional else None

@@ -26,6 +26,7 @@ from devlint.analysis.values import (
     NONE,
     NUMBER,
     POISON,
+    SIZE,
     SOME_INDEX,
     SOME_RANK,
     STRING,
@@ -185,17 +186,23 @@ def set_default_tensor_type(machine: Machine, call: Call) -> Value:
     target = call.argument(0, "t")
     text = target.path if isinstance(target, External) else constant(target)
     if not isinstance(text, str):
-        machine.store.set(machine.state, "default_device", DeviceValue("?"))
+        _set_default_type(machine, DeviceValue("?"))
         return NONE
     site = machine.site(call.node, call.frame)
     if "cuda" in text:
         error = legacy_error(machine, "torch.set_default_tensor_type")
         machine.emit(LegacyType, site, error=error, text=text, operation="torch.set_default_tensor_type")
         device = use(machine, "cuda", None, call.node, call.frame, "torch.set_default_tensor_type", kind="legacy")
-        machine.store.set(machine.state, "default_device", DeviceValue("?" if device in (None, POISON) else "cuda"))
+        _set_default_type(machine, DeviceValue("?" if device in (None, POISON) else "cuda"))
     else:
-        machine.store.set(machine.state, "default_device", None)
+        _set_default_type(machine, None)
     return NONE
+
+
+def _set_default_type(machine: Machine, device: DeviceValue | None) -> None:
+    """The default tensor type is a default device, too."""
+    machine.store.set(machine.state, "default_type", device)
+    machine.store.set(machine.state, "default_device", device)
 
 
 # -- tensors from data
@@ -249,6 +256,17 @@ def _tensor_inside(data: Sequence) -> Tensor | None:
         if isinstance(part, Tensor):
             return part
     return None
+
+
+@models("torch.Size")
+def size(machine: Machine, call: Call) -> Value | None:
+    """`torch.Size(sizes)`: a tuple of numbers, as many as it is given."""
+    given = call.positional[0] if call.positional else Sequence("tuple", [])
+    if not isinstance(given, Sequence):
+        return None
+    made = Sequence("tuple", [part if isinstance(part, (Const, Scalar)) else SIZE for part in given.items], given.open)
+    made.is_shape = True
+    return made
 
 
 @models("torch.from_numpy", "torch.frombuffer")

@@ -1,0 +1,118 @@
+"""Leaves: which tensors a backward pass gives a gradient, and what happens where one is used that is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from devlint.analysis.devices import source_text
+from devlint.analysis.dispatch import ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
+from devlint.analysis.events import MovedParameter
+from devlint.analysis.results import derived
+from devlint.analysis.values import POISON, UNKNOWN, Const, NoGradient, Scalar, Tensor, Value
+from devlint.semantics import errors
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+
+
+def gradient_of(machine: Machine, value: Tensor) -> Value:
+    """`tensor.grad`: after a backward pass the gradient of a leaf; a copy of a leaf on another device has none."""
+    origin = value.origin
+    if not value.keeps_grad and origin is not None and origin.kind == "moved" and origin.product is value:
+        leaf = origin.source
+        if leaf is not None and _is_sure(leaf, value) and _only_moves(origin.node):
+            return NoGradient(leaf, origin.site, value.device or "")
+    return derived(value) if value.device is not None else UNKNOWN
+
+
+def _is_sure(leaf: Tensor, copy: Tensor) -> bool:
+    """Whether the copy is surely another tensor than what was a leaf before it was moved."""
+    known = leaf.device not in (None, POISON, copy.device) and copy.device not in (None, POISON)
+    return known and leaf.keeps_grad and not leaf.assumed
+
+
+def _only_moves(node: ir.Node | None) -> bool:
+    """Whether a call would give the tensor itself, if it were there already: it names a device and nothing else."""
+    if not isinstance(node, ir.Call) or not isinstance(node.function, ir.Attribute):
+        return False
+    others = [name for name, _ in node.keywords if name not in ("device", "non_blocking")]
+    return node.function.name in ("to", "cuda") and len(node.args) < 2 and not others
+
+
+def _lacks(machine: Machine, value: NoGradient, error: str, node: ir.Node, frame: Frame) -> NoReturn:
+    """Tell that the gradient of a copy is used as if there were one, at the move that made the copy.
+
+    Raises:
+        Crash: always.
+    """
+    machine.crash(
+        MovedParameter,
+        machine.site(node, frame),
+        value.site,
+        error=error,
+        text=source_text(machine, value.site),
+        is_parameter=value.leaf.is_parameter,
+        device=value.device,
+    )
+
+
+def lacks_argument(machine: Machine, value: NoGradient, function: str, parameter: str, call: Call) -> NoReturn:
+    """Tell that the gradient is given to a function that takes a tensor."""
+    name = function.rpartition(".")[2]
+    error = f"TypeError: {name}(): argument '{parameter}' (position 1) must be Tensor, not NoneType"
+    _lacks(machine, value, error, call.node, call.frame)
+
+
+@on(TRUTH, NoGradient)
+def truth_of_none(machine: Machine, value: NoGradient) -> bool | None:
+    """None is false."""
+    return False
+
+
+@on(ATTRIBUTE, NoGradient)
+def attribute_of_none(machine: Machine, value: NoGradient, name: str, node: ir.Node, frame: Frame) -> Value:
+    """`x.grad.name`."""
+    _lacks(machine, value, errors.message("no-attribute", type="NoneType", name=name), node, frame)
+
+
+@on(METHOD, NoGradient)
+def method_of_none(machine: Machine, value: NoGradient, name: str, call: Call) -> Value:
+    """`x.grad.name(...)`."""
+    return attribute_of_none(machine, value, name, call.node, call.frame)
+
+
+@on(ITEM, NoGradient)
+def item_of_none(machine: Machine, value: NoGradient, index: Value, node: ir.Node, frame: Frame) -> Value:
+    """`x.grad[index]`."""
+    _lacks(machine, value, "TypeError: 'NoneType' object is not subscriptable", node, frame)
+
+
+@on(ITERATE, NoGradient)
+def iterate_none(machine: Machine, value: NoGradient, node: ir.Node, frame: Frame, wanted: int) -> Iteration | None:
+    """`for row in x.grad:`."""
+    _lacks(machine, value, "TypeError: 'NoneType' object is not iterable", node, frame)
+
+
+@on(BINARY, NoGradient)
+def operator_on_none(
+    machine: Machine, operator: str, left: Value, right: Value, node: ir.Node, frame: Frame
+) -> Value | None:
+    """`x.grad * factor`, with a number or a tensor."""
+    none, other = (left, right) if isinstance(left, NoGradient) else (right, left)
+    assert isinstance(none, NoGradient)
+    if not isinstance(other, (Tensor, Const, Scalar, NoGradient)):
+        return UNKNOWN
+    kinds = " and ".join(f"'{_type_name(side)}'" for side in (left, right))
+    symbol = f"{operator}=" if isinstance(node, ir.Augment) else operator
+    _lacks(machine, none, f"TypeError: unsupported operand type(s) for {symbol}: {kinds}", node, frame)
+
+
+def _type_name(value: Value) -> str:
+    """The name of a value's type, as an error has it."""
+    if isinstance(value, NoGradient):
+        return "NoneType"
+    if isinstance(value, Const):
+        return type(value.value).__name__
+    return "Tensor" if isinstance(value, Tensor) else "float"
