@@ -105,6 +105,8 @@ def resolve(
             if content < 0:
                 return negative(machine, value, node, frame, operation)
             device_type, index = "cuda", content
+            if value.site is not None and value.site.key in machine.ranks:
+                machine.consulted.add("rank")
         else:
             return None
     else:

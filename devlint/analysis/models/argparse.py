@@ -237,12 +237,15 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
         return Unknown(path, True, default)  # left away, or given: both are what the option is there for
     if isinstance(default, Const) and isinstance(default.value, bool) and not option.fixed:
         return Unknown(path, True, default)
-    if option.dest in _RANKS and isinstance(constant(default), int) and constant(default) >= 0:
-        return Unknown(path, True, default)  # the launcher gives each process its own
+    if option.dest in _RANKS and isinstance(constant(default), int):
+        site = machine.site(call.node, call.frame)
+        machine.ranks.add(site.key)
+        return Const(constant(default), site)
     return _converted(machine, option, default, call)
 
 
 _RANKS = frozenset({"local_rank", "rank", "localrank", "local_process_index"})
+"""Options of which a launcher gives each process its own value; the default is that of a single process."""
 
 
 def _converted(machine: Machine, option: Option, default: Value, call: Call) -> Value:
