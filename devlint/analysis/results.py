@@ -124,7 +124,9 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
     made = build(result, main, result_rank(row, main, bound))
     if isinstance(made, Tensor) and main.is_element and made.rank is None:
         made.is_element = row.rank in ("keep", "broadcast")
-    if isinstance(made, Tensor) and row.effect == "keep" and main.size is not None and row.rank == "keep":
+    if isinstance(made, Tensor) and (
+        (row.effect == "keep" and row.rank == "keep") or (main.size == 0 and row.rank == "broadcast")
+    ):
         made.size = main.size
     return made
 

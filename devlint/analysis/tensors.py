@@ -152,6 +152,8 @@ def tensor_binary(
         return derived(main, product_rank(left, right))
     made = derived(main, broadcast_rank([left, right]))
     made.is_element = made.rank is None and main.is_element
+    if main.size == 0:
+        made.size = 0  # of placeholders, another one
     return made
 
 

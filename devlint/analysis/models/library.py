@@ -135,7 +135,21 @@ def _legacy_constructor(machine: Machine, path: str, arguments: Call, named_at: 
         rank = len(arguments.positional) or 1
     else:
         rank = SOME_RANK
-    return Tensor(device, rank, machine.origin("placed" if on_cuda else "factory", node, frame, device, path))
+    made = Tensor(device, rank, machine.origin("placed" if on_cuda else "factory", node, frame, device, path))
+    made.size = _legacy_size(arguments)
+    return made
+
+
+def _legacy_size(arguments: Call) -> int | None:
+    """The length of `torch.Tensor(...)`, which takes nothing, a list of numbers, or sizes."""
+    if arguments.open:
+        return None
+    if not arguments.positional:
+        return 0
+    first = arguments.positional[0]
+    if isinstance(first, Sequence):
+        return None if first.open else len(first.items)
+    return first.value if isinstance(first, Const) and isinstance(first.value, int) else None
 
 
 def method(machine: Machine, value: Instance, name: str, arguments: Call, paths: list[str]) -> Value:

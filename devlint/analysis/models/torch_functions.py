@@ -248,6 +248,8 @@ def tensor_from_data(machine: Machine, call: Call) -> Value:
         return Tensor(POISON)
     made = Tensor(device, rank, machine.origin("factory", node, frame, device, operation))
     made.requires_grad = constant(call.keywords.get("requires_grad")) is True
+    if isinstance(data, Sequence) and not data.open:
+        made.size = len(data.items)
     return made
 
 
