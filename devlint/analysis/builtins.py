@@ -21,6 +21,7 @@ from devlint.analysis.mappings import build, from_keys
 from devlint.analysis.modules import members
 from devlint.analysis.plain import compute, length, sequence, without_repeats
 from devlint.analysis.values import (
+    ARGUMENT_COUNTS,
     BOOL,
     COUNT,
     NONE,
@@ -30,6 +31,7 @@ from devlint.analysis.values import (
     SLICE,
     STRING,
     UNKNOWN,
+    Arguments,
     Array,
     Const,
     External,
@@ -232,6 +234,8 @@ def quotient_and_remainder(machine: Machine, call: Call) -> Value | None:
 def size(machine: Machine, call: Call) -> Value | None:
     """`len(x)`."""
     value = call.positional[0] if call.positional else UNKNOWN
+    if isinstance(value, Arguments):
+        return ARGUMENT_COUNTS[1 - value.start] if value.start < 2 else COUNT
     known = length(value)
     if known is not None:
         return const(known)

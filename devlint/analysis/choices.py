@@ -6,6 +6,7 @@ in one run, so that `if use_gpu: model.cuda()` and a later `if use_gpu: x = x.cu
 
 from __future__ import annotations
 
+import operator
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,7 +15,20 @@ from devlint.analysis.devices import note_condition
 from devlint.analysis.events import Choice, Site
 from devlint.analysis.host import note_wait
 from devlint.analysis.machine import Crash
-from devlint.analysis.values import BOOL, NONE, Const, Instance, Maybe, Presence, Tensor, Unknown, Value
+from devlint.analysis.values import (
+    ARGUMENT_COUNTS,
+    BOOL,
+    NONE,
+    Answer,
+    Arguments,
+    Const,
+    Instance,
+    Maybe,
+    Scalar,
+    Tensor,
+    Unknown,
+    Value,
+)
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted, walk
 
@@ -31,9 +45,10 @@ class Decision:
     """The answer to a condition: known, or a choice with the polarity with which its key stands in the condition.
 
     `is_free` is False where the answer follows from what was computed (where a tensor is) and is no choice at all.
+    `default`: whether it holds where the program is started without arguments.
     """
 
-    __slots__ = ("truth", "key", "choice", "polarity", "is_free")
+    __slots__ = ("truth", "key", "choice", "polarity", "is_free", "default")
 
     def __init__(
         self,
@@ -42,17 +57,20 @@ class Decision:
         choice: Choice | None = None,
         polarity: bool = True,
         is_free: bool = True,
+        default: bool | None = None,
     ) -> None:
         self.truth = truth
         self.key = key
         self.choice = choice
         self.polarity = polarity
         self.is_free = is_free
+        self.default = default
 
     def negated(self) -> Decision:
         """The decision of `not condition`."""
         answer = None if self.truth is None else not self.truth
-        return Decision(answer, self.key, self.choice, not self.polarity, self.is_free)
+        default = None if self.default is None else not self.default
+        return Decision(answer, self.key, self.choice, not self.polarity, self.is_free, default)
 
     def guards(self, holds: bool) -> bool:
         """Whether an option of the user's own stands guard where the condition holds (or does not)."""
@@ -132,6 +150,8 @@ def _decide_parts(machine: Machine, test: ir.Bool, frame: Frame) -> Decision:
         if decision.truth is None:
             if _decided_by(machine, part, test.values[index + 1 :], frame, not test.is_and):
                 return NO if test.is_and else YES
+            if decision.default is test.is_and:
+                decision.default = None  # then the rest would be asked
             return decision
         if decision.truth is not test.is_and:
             return decision
@@ -180,6 +200,11 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
     named = False
     if isinstance(value, Maybe) and truth(machine, value.value):
         value = presence(value, True)
+    elif isinstance(value, Arguments):
+        value = _more_arguments(value.start)
+    elif value is ARGUMENT_COUNTS[0]:
+        value = _more_arguments(1)
+    default: bool | None = None
     if isinstance(value, Unknown) and value.path:
         key: ChoiceKey = value.path
         text = value.path
@@ -187,9 +212,10 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
         if text.startswith("not "):
             key = text = text[4:]
             polarity = False
-    elif isinstance(value, Presence):
+    elif isinstance(value, Answer):
         key, polarity = value.key, value.polarity
         text = key if isinstance(key, str) else ""
+        default = None if machine.has_arguments else value.holds
     else:
         key, polarity = _question(machine, test, frame)
         text = ""
@@ -197,7 +223,7 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
     if named and is_gpu_flag(text):
         machine.testify("option", frame)
     machine.asked.add(key)
-    assumed = machine.assume.get(key)
+    assumed = _implied(machine, key)
     if assumed is not None:
         used = Choice(text, assumed if text else assumed is polarity, choice.site)
         if used not in machine.path:
@@ -211,7 +237,50 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
             machine.vouched.add(key)
             machine.guards += 1
         return YES if settled is polarity else NO
-    return Decision(None, key, choice, polarity, not _asks_where(test))
+    return Decision(None, key, choice, polarity, not _asks_where(test), default)
+
+
+def _more_arguments(number: int) -> Answer:
+    """`len(sys.argv) > number`."""
+    return Answer(f"{_MORE}{number}", True, number < 1)
+
+
+_MORE = "len(sys.argv) > "
+
+
+def _implied(machine: Machine, key: ChoiceKey) -> bool | None:
+    """What was assumed of a condition, or follows for the number of arguments from what was assumed of it."""
+    if machine.has_arguments and isinstance(key, str) and key.startswith(_MORE):
+        number = int(key.removeprefix(_MORE))
+        for other, answer in machine.assume.items():
+            if isinstance(other, str) and other.startswith(_MORE):
+                known = int(other.removeprefix(_MORE))
+                if (known >= number) if answer else (known <= number):
+                    return answer
+    return machine.assume.get(key)
+
+
+def count_arguments(left: Value, symbol: str, right: Value) -> Answer | None:
+    """`len(sys.argv) > 1`: what it comes to without arguments is known."""
+    if not (left in ARGUMENT_COUNTS and isinstance(left, Scalar) and left.low is not None):
+        return None
+    if not (isinstance(right, Const) and isinstance(right.value, int)):
+        return None
+    number = right.value + 1 - left.low
+    text, polarity = {"<": (f"> {number - 1}", False), ">=": (f"> {number - 1}", True)}.get(
+        symbol, (f"{_CONTRARY.get(symbol, symbol)} {number}", symbol not in _CONTRARY)
+    )
+    return Answer(f"len(sys.argv) {text}", polarity, COMPARE[symbol](1, number))
+
+
+COMPARE = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 def _question(machine: Machine, test: ir.Expr, frame: Frame) -> tuple[ChoiceKey, bool]:
@@ -219,12 +288,12 @@ def _question(machine: Machine, test: ir.Expr, frame: Frame) -> tuple[ChoiceKey,
     known = machine.project.questions.get(test)
     if known is None:
         polarity = True
-        operator = ""
+        symbol = ""
         if isinstance(test, ir.Compare):
-            operator = test.operator
-            if operator in _CONTRARY:
-                operator, polarity = _CONTRARY[operator], False
-        text = _written(test, operator)
+            symbol = test.operator
+            if symbol in _CONTRARY:
+                symbol, polarity = _CONTRARY[symbol], False
+        text = _written(test, symbol)
         path = frame.namespace.path
         known = ((path, text) if text else Site(path, test.at).key), polarity
         machine.project.questions[test] = known
@@ -234,7 +303,7 @@ def _question(machine: Machine, test: ir.Expr, frame: Frame) -> tuple[ChoiceKey,
 _CONTRARY = {"!=": "==", "is-not": "is", "not-in": "in", "<=": ">", ">=": "<"}
 
 
-def _written(node: ir.Expr, operator: str = "") -> str:
+def _written(node: ir.Expr, symbol: str = "") -> str:
     """An expression of names, constants, comparisons and calls as text; "" if it is made of something else."""
     if isinstance(node, (ir.Name, ir.Attribute)):
         return dotted(node)
@@ -242,7 +311,7 @@ def _written(node: ir.Expr, operator: str = "") -> str:
         return repr(node.value)
     if isinstance(node, ir.Compare):
         left, right = _written(node.left), _written(node.right)
-        return f"({left} {operator or node.operator} {right})" if left and right else ""
+        return f"({left} {symbol or node.operator} {right})" if left and right else ""
     if isinstance(node, ir.Subscript):
         left, right = _written(node.value), _written(node.index)
         return f"{left}[{right}]" if left and right else ""
@@ -266,7 +335,7 @@ def _asks_where(test: ir.Expr) -> bool:
 
 def presence(value: Maybe, there: bool) -> Value:
     """What the question comes to whether a value that may be None is there (or is not)."""
-    return BOOL if value.key is None else Presence(value.key, value.there is there)
+    return BOOL if value.key is None else Answer(value.key, value.there is there)
 
 
 def narrow(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> None:

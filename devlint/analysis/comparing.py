@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import TYPE_CHECKING
 
-from devlint.analysis.choices import named_unknown, presence
+from devlint.analysis.choices import COMPARE, count_arguments, named_unknown, presence
 from devlint.analysis.classes import is_member
 from devlint.analysis.containers import contains
 from devlint.analysis.device_names import compare_names, look_in_names
@@ -17,6 +16,7 @@ from devlint.analysis.plain import texts_differ
 from devlint.analysis.tensors import compare_tensors
 from devlint.analysis.values import (
     BOOL,
+    Arguments,
     Array,
     Const,
     DeviceText,
@@ -40,14 +40,6 @@ if TYPE_CHECKING:
 
 
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_COMPARE = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 
 
 @evaluates(ir.Compare)
@@ -81,7 +73,7 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
         elif left.value.__class__ is DeviceText or right.value.__class__ is DeviceText:
             compare_names(machine, symbol, left, right, node, frame)
         try:
-            return const(bool(_COMPARE[symbol](left.value, right.value)))
+            return const(bool(COMPARE[symbol](left.value, right.value)))
         except Exception:
             return BOOL
     if isinstance(left, External) and isinstance(right, External) and symbol in ("==", "!="):
@@ -102,7 +94,7 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
     known = _compare_bounds(left, symbol, right)
     if known is not None:
         return const(known)
-    return named_unknown(left, symbol, right) or BOOL
+    return count_arguments(left, symbol, right) or named_unknown(left, symbol, right) or BOOL
 
 
 _OF_CUDA = ("cuda", "torch.cuda.")
@@ -112,7 +104,7 @@ def _note_count(machine: Machine, symbol: str, left: Const, right: Const, frame:
     """`torch.cuda.device_count() > 0` asks whether there is a GPU; `> 1` does not."""
     for side, other in ((left, right), (right, left)):
         if side.site is not None and side.site.key in machine.counts and isinstance(other.value, (int, float)):
-            compare = _COMPARE[symbol]
+            compare = COMPARE[symbol]
             none, one = ((compare(n, other.value) if side is left else compare(other.value, n)) for n in (0, 1))
             if none is not one:
                 machine.testify("availability", frame)
@@ -145,6 +137,9 @@ def _is_cpu(value: Value) -> bool:
 
 
 def _membership(left: Value, symbol: str, right: Value) -> Unknown | None:
+    if isinstance(left, Const) and isinstance(right, Arguments):
+        text = f"{left.value!r} in sys.argv"
+        return Unknown(text if symbol == "in" else f"not {text}", True)
     if isinstance(left, Const) and isinstance(right, Unknown) and right.path:
         text = f"{left.value!r} in {right.path}"
         return Unknown(text if symbol == "in" else f"not {text}", right.named)
@@ -213,7 +208,7 @@ def _compare_bounds(left: Value, symbol: str, right: Value) -> bool | None:
         return None
     number, low, high = right.value, left.low, left.high
     if low is not None and (number < low or (number == low and symbol in (">=", "<"))):
-        return symbol in (">", ">=", "!=") if symbol in _COMPARE else None
+        return symbol in (">", ">=", "!=") if symbol in COMPARE else None
     if high is not None and (number > high or (number == high and symbol in ("<=", ">"))):
-        return symbol in ("<", "<=", "!=") if symbol in _COMPARE else None
+        return symbol in ("<", "<=", "!=") if symbol in COMPARE else None
     return None

@@ -28,6 +28,7 @@ from devlint.analysis.values import (
     Value,
     birth,
     constant,
+    is_none,
 )
 from devlint.syntax import ir
 from devlint.syntax.walk import walk
@@ -58,6 +59,15 @@ def fork(
     store, loss = machine.store, machine.loss
     opened = store.open()
     mark = store.mark()
+    if decision.default is not None:
+        signal = one_way(machine, yes if decision.default else no)
+        if signal is None or (signal.kind == "return" and not is_none(signal.value)):
+            _try_other(machine, decision, no if decision.default else yes, mark)
+            note_either(machine, frame)
+            if opened:
+                store.close()
+            return signal
+        store.undo(mark)  # without arguments it ends here
     depth = len(machine.path)
     lost_before, loss.lost = loss.lost, False
     guards = machine.guards
@@ -84,6 +94,32 @@ def fork(
     if opened:
         store.close()
     return signal
+
+
+def _try_other(machine: Machine, decision: Decision, other: Callable[[], Signal | None], mark: int) -> None:
+    """The program is started without arguments. Run what it does with them, too, and see whether that is worth a run
+    of its own; nothing of it stays, and after another such condition nothing is told, for that would have differed."""
+    assert decision.choice is not None and decision.default is not None
+    store, loss, choice = machine.store, machine.loss, decision.choice
+    taken = store.rollback(mark)
+    lost, loss.lost = loss.lost, False
+    follows = bool(machine.defaults)
+    machine.quiet += follows
+    depth, guards = len(machine.path), machine.guards
+    machine.path.append(Choice(choice.condition, decision.default is not decision.polarity, choice.site))
+    machine.guards += decision.guards(not decision.default)
+    one_way(machine, other)
+    del machine.path[depth:]
+    machine.guards = guards
+    machine.quiet -= follows
+    left = store.rollback(mark)
+    store.merge(taken, left, loss.join)
+    store.undo(mark)
+    store.apply(taken)
+    if loss.lost or follows:
+        machine.promoted.setdefault(decision.key, choice)
+    loss.lost = lost
+    machine.defaults[decision.key] = decision.default is decision.polarity
 
 
 def behind(decision: Decision) -> tuple[ChoiceKey, bool] | None:

@@ -20,6 +20,8 @@ from devlint.analysis.values import (
     SCALAR,
     SLICE,
     UNKNOWN,
+    Answer,
+    Arguments,
     Array,
     Const,
     Function,
@@ -211,6 +213,10 @@ def _join_bool(machine: Machine, a: Value, b: Value, answer: bool | None, node: 
         return a
     if isinstance(a, Unknown) and isinstance(b, Unknown) and a.path and b.path:
         return Unknown(f"{a.path} {'and' if node.is_and else 'or'} {b.path}", a.named and b.named)
+    if isinstance(a, Answer) and a.holds is (not node.is_and):
+        return a
+    if isinstance(a, Arguments) and not node.is_and:
+        return b
     if isinstance(a, Maybe) and not node.is_and:
         return machine.loss.values(a.value, b)
     if isinstance(a, Unknown) and not node.is_and and not isinstance(b, Unknown):
@@ -229,26 +235,29 @@ def evaluate_conditional(machine: Machine, node: ir.Conditional, frame: Frame) -
     if decision.truth is not None:
         narrow(machine, node.test, frame, decision.truth)
         return machine.evaluate(node.body if decision.truth else node.orelse, frame)
-    results: list[Value] = []
+    results: dict[bool, Value] = {}
 
     def side(expression: ir.Expr, holds: bool) -> Signal | None:
         narrow(machine, node.test, frame, holds)
-        results.append(machine.evaluate(expression, frame))
+        results[holds] = machine.evaluate(expression, frame)
         return None
 
     signal = fork(machine, decision, lambda: side(node.body, True), lambda: side(node.orelse, False), frame)
     if not results:
         raise Crash
     if signal is not None or len(results) == 1:
-        return results[0]
+        return next(iter(results.values()))
     before, machine.loss.lost = machine.loss.lost, False
     machine.loss.behind = behind(decision)
-    joined = machine.loss.values(results[0], results[1])
+    joined = machine.loss.values(results[True], results[False])
     machine.loss.behind = None
     if machine.loss.lost and decision.choice is not None:
         machine.promoted.setdefault(decision.key, decision.choice)
-    machine.loss.lost = machine.loss.lost or before
     note_either(machine, frame)
+    if decision.default is not None and decision.key in machine.defaults:
+        machine.loss.lost = before
+        return results[decision.default]
+    machine.loss.lost = machine.loss.lost or before
     return joined
 
 

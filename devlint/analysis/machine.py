@@ -190,6 +190,9 @@ class Machine:
         self.steps = 0
         self.budget = budget
         self.assume = assume
+        self.has_arguments = any(isinstance(key, str) and "sys.argv" in key for key in assume)
+        self.defaults: dict[ChoiceKey, bool] = {}
+        """Answers that were taken because the program is started without arguments."""
         self.promoted: dict[ChoiceKey, Choice] = {}
         self.asked: set[ChoiceKey] = set()
         self.path: list[Choice] = []

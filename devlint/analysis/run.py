@@ -333,9 +333,11 @@ class _Runner:
         machine.launched = False
         base = self._attempt(machine, run, budget, {}, not by_protocol)
         spent = machine.steps
-        promoted = dict(machine.promoted)
+        promoted, defaults = dict(machine.promoted), dict(machine.defaults)
         for key in list(promoted)[:choices] if machine.world.device_count else ():
             for answer in (True, False):
+                if defaults.get(key) is answer:
+                    continue
                 if time.monotonic() > deadline:
                     raise _TooSlow
                 if spent > 3 * budget:

@@ -33,6 +33,7 @@ from devlint.analysis.values import (
     NONE,
     SIZE,
     UNKNOWN,
+    Arguments,
     Sequence,
     Value,
     const,
@@ -46,7 +47,7 @@ Method = Callable[["Machine", Sequence, Call], Value]
 METHODS: Final[dict[str, Method]] = {}
 
 
-@on(METHOD, Sequence)
+@on(METHOD, Sequence, Arguments)
 def sequence_method(machine: Machine, value: Sequence, name: str, call: Call) -> Value:
     """`xs.name(...)`."""
     function = METHODS.get(name)

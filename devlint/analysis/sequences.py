@@ -14,6 +14,7 @@ from devlint.analysis.plain import (
     index_number,
     is_moderate,
     join_all,
+    missing,
     sequence,
 )
 from devlint.analysis.sets import combine_sets
@@ -24,6 +25,7 @@ from devlint.analysis.values import (
     SCALAR,
     STRING,
     UNKNOWN,
+    Arguments,
     Const,
     Sequence,
     Tensor,
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 LISTS: Final = frozenset({"list", "deque"})
 
 
-@on(TRUTH, Sequence)
+@on(TRUTH, Sequence, Arguments)
 def sequence_truth(machine: Machine, value: Sequence) -> bool | None:
     """Whether there are items."""
     if value.kind == LAZY:
@@ -103,6 +105,28 @@ def sequence_item(machine: Machine, value: Sequence, index: Value, node: ir.Node
     if not -len(value.items) <= position < len(value.items):
         raise Crash("IndexError")
     return value.items[position]
+
+
+@on(ITEM, Arguments)
+def argument(machine: Machine, value: Arguments, index: Value, node: ir.Node, frame: Frame) -> Value:
+    """`sys.argv[1]`, which is missing without arguments, and `sys.argv[1:]`."""
+    inside = getattr(node, "index", None)
+    if isinstance(inside, ir.Slice):
+        cut = bounds(machine, inside, frame)
+        if cut is not None and cut.stop is None and cut.step is None and (cut.start or 0) >= 0:
+            return Arguments(value.start + (cut.start or 0))
+        return Sequence("list", [STRING], True)
+    position = index_number(index)
+    if position is not None and position < len(value.items):
+        return value.items[position] if position >= 0 else STRING
+    missing(machine, "IndexError")
+    return STRING
+
+
+@on(ITERATE, Arguments)
+def iterate_arguments(machine: Machine, value: Arguments, node: ir.Node, frame: Frame, wanted: int) -> Iteration:
+    """All arguments are texts."""
+    return Iteration(list(value.items) or [STRING], True)
 
 
 def any_item(machine: Machine, value: Sequence) -> Value:
@@ -226,7 +250,7 @@ def position_of(value: Sequence, item: Value) -> int | None:
 # -- operators
 
 
-@on(BINARY, Sequence)
+@on(BINARY, Sequence, Arguments)
 def sequence_operator(
     machine: Machine, operator: str, left: Value, right: Value, node: ir.Node, frame: Frame
 ) -> Value | None:

@@ -15,13 +15,13 @@ from devlint.analysis.values import (
     SCALAR,
     STRING,
     UNKNOWN,
+    Answer,
     Array,
     Const,
     DeviceValue,
     Instance,
     Maybe,
     Method,
-    Presence,
     Scalar,
     Tensor,
     Unknown,
@@ -108,13 +108,13 @@ def scalar_operator(
 # -- unknowns
 
 
-@on(TRUTH, Unknown, Maybe, Presence)
+@on(TRUTH, Unknown, Maybe, Answer)
 def unknown_truth(machine: Machine, value: Unknown) -> bool | None:
     """Not known."""
     return None
 
 
-@on(ATTRIBUTE, Unknown, Maybe, Presence)
+@on(ATTRIBUTE, Unknown, Maybe, Answer)
 def unknown_attribute(machine: Machine, value: Unknown, name: str, node: ir.Node, frame: Frame) -> Value:
     """`args.name`."""
     if name == "is_cuda" and machine.device_count == 0:
@@ -147,7 +147,7 @@ def _moved(machine: Machine, name: str, call: Call) -> Value:
     return made
 
 
-@on(METHOD, Unknown, Maybe, Presence)
+@on(METHOD, Unknown, Maybe, Answer)
 def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> Value:
     """`args.name(...)`: `cfg.get("key")` is `cfg["key"]`, and questions about a named string have names.
 
@@ -165,7 +165,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     return extended(value, f".{name}({arguments})")
 
 
-@on(ITEM, Unknown, Maybe, Presence)
+@on(ITEM, Unknown, Maybe, Answer)
 def unknown_item(machine: Machine, value: Unknown, index: Value, node: ir.Node, frame: Frame) -> Value:
     """`cfg["key"]`."""
     return _extended_by(value, index)
@@ -184,13 +184,13 @@ def extended(value: Unknown, suffix: str) -> Value:
     return Unknown(value.path + suffix, value.named)
 
 
-@on(ITERATE, Unknown, Maybe, Presence)
+@on(ITERATE, Unknown, Maybe, Answer)
 def iterate_unknown(machine: Machine, value: Unknown, node: ir.Node, frame: Frame, wanted: int) -> Iteration | None:
     """Nothing is known."""
     return None
 
 
-@on(BINARY, Unknown, Maybe, Presence)
+@on(BINARY, Unknown, Maybe, Answer)
 def unknown_operator(
     machine: Machine, operator: str, left: Value, right: Value, node: ir.Node, frame: Frame
 ) -> Value | None:

@@ -89,17 +89,21 @@ class Maybe(Unknown):
         return (a is self.value and is_none(b)) or (b is self.value and is_none(a))
 
 
-class Presence(Unknown):
-    """What asking whether a `Maybe` is there came to: the answer to the condition `key`, or its contrary."""
+class Answer(Unknown):
+    """What a question came to that has no name of its own: the answer to the condition `key`, or its contrary.
 
-    __slots__ = ("key", "polarity")
+    `holds`: whether it holds where the program is started without arguments, if it asks for these.
+    """
 
-    def __init__(self, key: ChoiceKey, polarity: bool) -> None:
+    __slots__ = ("key", "polarity", "holds")
+
+    def __init__(self, key: ChoiceKey, polarity: bool, holds: bool | None = None) -> None:
         self.path = None
         self.named = False
         self.default = None
         self.key = key
         self.polarity = polarity
+        self.holds = holds
 
 
 class Scalar(Value):
@@ -262,6 +266,16 @@ class Sequence(Value):
 
     def __repr__(self) -> str:
         return f"Sequence({self.kind}, {self.items}{', ...' if self.open else ''})"
+
+
+class Arguments(Sequence):
+    """`sys.argv` from its item `start` on: `items` are those that are there without arguments."""
+
+    __slots__ = ("start",)
+
+    def __init__(self, start: int = 0) -> None:
+        super().__init__("list", [] if start else [STRING], True)
+        self.start = start
 
 
 class Mapping(Value):
@@ -460,6 +474,9 @@ SIZE: Final = Scalar(low=1, kind="number")
 COUNT: Final = Scalar(low=0, kind="number")
 """A position, remainder or rank: it may be 0."""
 SLICE: Final = Scalar(kind="slice")
+
+ARGUMENT_COUNTS: Final = (Scalar(0, "number"), Scalar(1, "number"))
+"""The length of `sys.argv[1:]` and of `sys.argv`; the lower bound is that without arguments."""
 
 _SMALL: Final = [Const(number) for number in range(-8, 257)]
 SOME_RANK: Final = 64

@@ -176,3 +176,41 @@ def test_one_question_has_one_answer() -> None:
         "if n <= 1:\n    z = None\nelse:\n    y = y.cuda()\n"
     )
     assert mixed(text.replace(" and torch.cuda.is_available()", "") + "if z is not None:\n    z + y\n") == []
+
+
+ARGUMENTS = (
+    "import sys\nname = {}\nx, y = {{'a': (x, x.cuda()), 'b': (x, y)}}[name] if torch.cuda.is_available() else (x, y)\n"
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sys.argv[1] if len(sys.argv) > 1 else 'a'",
+        "'a' if len(sys.argv) < 2 else sys.argv[1]",
+        "(lambda argv: argv[0] if argv else 'a')(sys.argv[1:])",
+        "(sys.argv[1:] or ['a'])[0]",
+        "'a' if not len(sys.argv[1:]) else sys.argv[1]",
+    ],
+)
+def test_a_program_is_started_without_arguments(name: str) -> None:
+    assert mixed(ARGUMENTS.format(name) + "x + y\n") == [(4, "gpu1", []), (4, "gpu2", [])]
+    assert mixed(ARGUMENTS.format(name.replace("'a'", "'b'")) + "x + y\n") == []
+
+
+def test_what_arguments_do_is_explored() -> None:
+    text = "import sys\nif len(sys.argv) > 1:\n    x = x.cuda()\n{}\nx + y\n"
+    assert {row for row, _, _ in mixed(text.format(""))} == {5}
+    assert mixed(text.format("if sys.argv[1:]:\n    y = y.cuda()")) == []
+    assert mixed(text.format("if not len(sys.argv) <= 1:\n    y = y.cuda()\n    x + y")) == []
+    more = "import sys\nif len(sys.argv) > 2:\n    x = x.cuda()\n"
+    more += "if len(sys.argv) > 1:\n    y = y.cuda()\nelse:\n    x + y\n"
+    assert mixed(more) == []
+
+
+def test_a_program_that_needs_arguments_has_some() -> None:
+    text = "import sys\nif len(sys.argv) < 2:\n    print('usage')\n    sys.exit(1)\n"
+    text += "if torch.cuda.is_available():\n    x.cuda() + y\n"
+    assert {row for row, _, _ in mixed(text)} == {6}
+    asked = "def run(x, y):\n    if not sys.argv[1:]:\n        return\n    x.cuda() + y\nimport sys\nrun(x, y)\n"
+    assert {row for row, _, _ in mixed(asked)} == {4}

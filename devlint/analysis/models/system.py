@@ -20,6 +20,7 @@ from devlint.analysis.values import (
     NUMBER,
     STRING,
     UNKNOWN,
+    Arguments,
     Const,
     External,
     Instance,
@@ -154,7 +155,7 @@ VALUES.update(
         "sys.byteorder": lambda machine: const("little"),
         "sys.maxsize": lambda machine: const(2**63 - 1),
         "sys.version_info": lambda machine: Unknown("sys.version_info"),
-        "sys.argv": lambda machine: Sequence("list", [STRING], True),
+        "sys.argv": lambda machine: Arguments(),
         "sys.path": lambda machine: Sequence("list", [STRING], True),
         "sys.modules": lambda machine: Mapping({}, None, True),
     }
