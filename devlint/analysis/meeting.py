@@ -142,8 +142,7 @@ def clash(
         raise Crash
     place = (node, frame, tuple(machine.path)) if frame.loops else None
     if place in machine.clashed:  # raised here in an earlier round already: no later one is reached
-        for tensor, _ in operands:
-            machine.store.set(tensor, "device", POISON)
+        _poison(machine, operands)
         return
     on_cpu = [pair for pair in operands if pair[0].device == "cpu"]
     stale = [pair for pair in operands if _is_stale(machine, pair[0])]
@@ -172,8 +171,16 @@ def clash(
         _emit(machine, operands, (tensor, part), operation, node, frame, callee, kind, root)
         if place is not None:
             machine.clashed.add(place)
+    _poison(machine, operands)
+
+
+def _poison(machine: Machine, operands: Items[tuple[Tensor, Part]]) -> None:
+    """Say no more of these tensors, nor of those that they are views of."""
     for tensor, _ in operands:
-        machine.store.set(tensor, "device", POISON)
+        found: Tensor | None = tensor
+        while found is not None and found.device != POISON:
+            machine.store.set(found, "device", POISON)
+            found = found.base
 
 
 _CACHED: frozenset[MarkKind] = frozenset(
