@@ -330,6 +330,11 @@ def trace_root(machine: Machine, tensor: Tensor, node: ir.Node, frame: Frame) ->
         owner = _owner_call(machine, tensor)
         return ("module-input" if owner is not None or tensor.is_parameter else "mixed"), owner or site
     passed = _outermost_passing(machine, tensor, origin)
+    served = machine.served.get(origin, 0)
+    if passed is not None and served > passed.tick:
+        passed = _outermost_passing(machine, tensor, origin, served)
+        if passed is None:
+            return "mixed", site
     if origin.kind in ("factory", "host") and passed is None:
         made_here = origin.frame is frame or _in_callees(machine, origin, frame)
         if made_here and (frame.function is not None or _in_running_loop(origin, frame)):
@@ -368,11 +373,11 @@ def _in_running_loop(origin: Origin, frame: Frame) -> bool:
     return bool(loop.lineno <= at.lineno <= loop.end_lineno)
 
 
-def _outermost_passing(machine: Machine, tensor: Tensor, origin: Origin) -> Activation | None:
-    """The outermost call of a chain of calls that passed the value down to where it is."""
+def _outermost_passing(machine: Machine, tensor: Tensor, origin: Origin, since: int = 0) -> Activation | None:
+    """The outermost call of a chain of calls that passed the value down to where it is, of those begun since then."""
     found: Activation | None = None
     for activation in reversed(machine.activations):
-        if not _passes(activation, tensor, origin):
+        if activation.tick < since or not _passes(activation, tensor, origin):
             break
         found = activation
     return found
