@@ -162,10 +162,15 @@ def _compare_identity(left: Value, right: Value, symbol: str) -> Value:
     elif isinstance(left, External) and isinstance(right, External):
         answer = left.path == right.path
     elif not isinstance(left, (Unknown, Scalar, External)) and not isinstance(right, (Unknown, Scalar, External)):
-        answer = left is right
+        answer = None if _may_be_same(left, right) else left is right
     if answer is None:
         return named_unknown(left, symbol, right) or BOOL
     return const(answer if symbol == "is" else not answer)
+
+
+def _may_be_same(left: Value, right: Value) -> bool:
+    """Whether of two tensors one is what a move gave that had nothing to move."""
+    return isinstance(left, Tensor) and isinstance(right, Tensor) and (left.base is right or right.base is left)
 
 
 def _same_items(left: Sequence, right: Sequence) -> bool | None:

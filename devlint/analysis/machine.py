@@ -215,6 +215,7 @@ class Machine:
         self.weighed = False
         self.clashed: set[tuple[ir.Node, Frame, tuple[Choice, ...]]] = set()
         self.guards = 0
+        self.served: dict[Origin, int] = {}
         self.connective: ir.Bool | None = None
         self.missed: ir.Compare | None = None
         self.vouched: set[ChoiceKey] = set()

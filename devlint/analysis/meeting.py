@@ -142,8 +142,7 @@ def clash(
         raise Crash
     place = (node, frame, tuple(machine.path)) if frame.loops else None
     if place in machine.clashed:  # raised here in an earlier round already: no later one is reached
-        for tensor, _ in operands:
-            machine.store.set(tensor, "device", POISON)
+        _poison(machine, operands)
         return
     on_cpu = [pair for pair in operands if pair[0].device == "cpu"]
     stale = [pair for pair in operands if _is_stale(machine, pair[0])]
@@ -172,8 +171,16 @@ def clash(
         _emit(machine, operands, (tensor, part), operation, node, frame, callee, kind, root)
         if place is not None:
             machine.clashed.add(place)
+    _poison(machine, operands)
+
+
+def _poison(machine: Machine, operands: Items[tuple[Tensor, Part]]) -> None:
+    """Say no more of these tensors, nor of those that they are views of."""
     for tensor, _ in operands:
-        machine.store.set(tensor, "device", POISON)
+        found: Tensor | None = tensor
+        while found is not None and found.device != POISON:
+            machine.store.set(found, "device", POISON)
+            found = found.base
 
 
 _CACHED: frozenset[MarkKind] = frozenset(
@@ -323,6 +330,11 @@ def trace_root(machine: Machine, tensor: Tensor, node: ir.Node, frame: Frame) ->
         owner = _owner_call(machine, tensor)
         return ("module-input" if owner is not None or tensor.is_parameter else "mixed"), owner or site
     passed = _outermost_passing(machine, tensor, origin)
+    served = machine.served.get(origin, 0)
+    if passed is not None and served > passed.tick:
+        passed = _outermost_passing(machine, tensor, origin, served)
+        if passed is None:
+            return "mixed", site
     if origin.kind in ("factory", "host") and passed is None:
         made_here = origin.frame is frame or _in_callees(machine, origin, frame)
         if made_here and (frame.function is not None or _in_running_loop(origin, frame)):
@@ -361,11 +373,11 @@ def _in_running_loop(origin: Origin, frame: Frame) -> bool:
     return bool(loop.lineno <= at.lineno <= loop.end_lineno)
 
 
-def _outermost_passing(machine: Machine, tensor: Tensor, origin: Origin) -> Activation | None:
-    """The outermost call of a chain of calls that passed the value down to where it is."""
+def _outermost_passing(machine: Machine, tensor: Tensor, origin: Origin, since: int = 0) -> Activation | None:
+    """The outermost call of a chain of calls that passed the value down to where it is, of those begun since then."""
     found: Activation | None = None
     for activation in reversed(machine.activations):
-        if not _passes(activation, tensor, origin):
+        if activation.tick < since or not _passes(activation, tensor, origin):
             break
         found = activation
     return found

@@ -129,6 +129,8 @@ def _apply_forward(machine: Machine, value: Instance, row: Row, call: Call) -> V
     main, clashed = meet(machine, [*parts, *state], name, call.node, call.frame, row.name)
     if clashed:
         return _poisoned(row)
+    if state and parts and isinstance(parts[0].value, Tensor):
+        _note_served(machine, parts[0].value, state[0].value)
     if state and main is not None and main.device == "cpu" and machine.world.has_cuda:
         _note_computes(machine, call)
     for parameter in row.concerned:
@@ -179,7 +181,15 @@ def _agreed(machine: Machine, value: Instance, row: Row, call: Call) -> Tensor |
     if held is not None and device == "cpu" and machine.world.has_cuda:
         _note_computes(machine, call)
     assert isinstance(given, Tensor)
+    if held is not None:
+        _note_served(machine, given, held)
     return held if given.assumed and held is not None and not held.assumed else given
+
+
+def _note_served(machine: Machine, given: Tensor, held: Value) -> None:
+    """A module has taken a value where it is: that it is there is no fault of who passed it in."""
+    if given.origin is not None and isinstance(held, Tensor) and held.device == given.device is not None:
+        machine.served[given.origin] = machine.tick()
 
 
 def _note_computes(machine: Machine, call: Call) -> None:

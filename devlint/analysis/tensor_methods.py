@@ -100,6 +100,8 @@ def method_to(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     device = resolve(machine, target, call.node, call.frame, ".to")
     if device == POISON:
         return Tensor(POISON)
+    if device == value.device == "cpu" and machine.world.has_cuda:
+        return _put_again(machine, value, call)
     result = moved(machine, value, device, call)
     return note_pending(machine, value, result, call)
 
@@ -226,6 +228,16 @@ def moved(machine: Machine, value: Tensor, device: str | None, call: Call, note:
     made.keeps_grad = made.requires_grad is not True
     if device is None and value.assumed:
         made.assumed = True
+    return made
+
+
+def _put_again(machine: Machine, value: Tensor, call: Call) -> Tensor:
+    """A tensor on the CPU that the program puts there, though there is CUDA: from here on that is its own choice."""
+    if value.is_parameter or value.requires_grad is True:
+        return value  # who holds it may ask whether it is still the same leaf
+    made = derived(value)
+    made.origin = machine.origin("moved", call.node, call.frame, "cpu", "", value.origin)
+    made.size, made.pinned, made.attributes, made.base = value.size, value.pinned, value.attributes, value
     return made
 
 

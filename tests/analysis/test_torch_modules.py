@@ -248,6 +248,37 @@ c = net[1].layer.weight  #= cpu ?
 d = net[0].plain  #= cpu ?
 e = nn.Linear(2, 2)._apply(lambda t: t.to(device))  #= gpu
 """,
+    "a part elsewhere is to blame, not who called the whole": """
+class Scale(nn.Module):
+    def __init__(self, device=None):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(4, device=device))
+    def forward(self, x):
+        return x * self.weight
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(9, 4)
+        self.scale = Scale(torch.cuda.current_device() if torch.cuda.is_available() else None)
+    def forward(self, ids):
+        return self.scale(self.embed(ids))  # DEV302: gpu1 gpu2
+net = Net()
+ids = torch.zeros(2, 3, dtype=torch.long)
+net(ids)
+""",
+    "who called the whole is to blame where its first part refuses": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 3).to(device)
+        self.last = nn.Linear(3, 3)
+    def forward(self, x):
+        return self.last(self.first(x).to("cpu"))
+net = Net()
+x = torch.zeros(2, 3)
+net.last(x)
+net(x)  # DEV302: gpu1 gpu2
+""",
     "an overridden to": """
 class Net(nn.Module):
     def __init__(self):

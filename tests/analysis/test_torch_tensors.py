@@ -236,6 +236,31 @@ x = torch.zeros(2, device=device)
 y = torch.ones(2)
 x.add_(y)  # DEV301: gpu1 gpu2
 """,
+    "what is put on the CPU again stays what it is": """
+host = torch.device("cpu")
+x = torch.zeros(2)
+y = x.to(host)
+a = y  #= cpu
+b = y is x  #= True ?
+w = torch.zeros(2, requires_grad=True).to(host)
+c = w.is_leaf  #= True ?
+y.shape, y.add_(1)
+x + torch.ones(2, device=device)  # DEV301: gpu1 gpu2
+""",
+    "what is put on the CPU in a function is no fault of its callers": """
+class Wrapper:
+    def __init__(self, device="cpu"):
+        self.device = torch.device(device)
+        self.net = nn.Linear(3, 1).to(self.device)
+    def predict(self, x):
+        return self.net(x.to(self.device))  # DEV302: gpu1 gpu2
+    def train(self):
+        self.net.to(device)
+wrapper = Wrapper()
+wrapper.train()
+x = torch.rand(3)
+wrapper.predict(x)
+""",
     "copy_ goes across": """
 x = torch.zeros(2, device=device)
 x.copy_(torch.ones(2))
