@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.access import call_value
+from devlint.analysis.access import ANY_NAME, call_value, has_attribute
 from devlint.analysis.binding import annotated
 from devlint.analysis.control import one_way
 from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, CALL, METHOD, MODELS, VALUES, Call, on
@@ -12,7 +12,7 @@ from devlint.analysis.frames import Frame, Locals
 from devlint.analysis.importing import module_member
 from devlint.analysis.machine import RAISE, Activation, Crash
 from devlint.analysis.models import library
-from devlint.analysis.plain import join_all
+from devlint.analysis.plain import join_all, missing
 from devlint.analysis.values import (
     NONE,
     UNKNOWN,
@@ -315,7 +315,11 @@ def function_attribute(machine: Machine, value: Function, name: str, node: ir.No
     if name == "__get__":
         return Bound(External("types.MethodType"), value)
     known = value.attributes.get(name)
-    return UNKNOWN if known is None else known
+    if known is not None:
+        return known
+    if name == "__dict__":
+        machine.store.put(value.attributes, ANY_NAME, UNKNOWN)
+    return missing(machine, "AttributeError") if has_attribute(machine, value, name) is False else UNKNOWN
 
 
 @on(ASSIGN_ATTRIBUTE, Function)
@@ -323,6 +327,7 @@ def assign_function_attribute(
     machine: Machine, value: Function, name: str, new: Value, node: ir.Node, frame: Frame
 ) -> None:
     """`function.name = new`."""
+    machine.store.epoch += 1
     machine.store.put(value.attributes, name, new)
 
 
