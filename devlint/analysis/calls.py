@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import ANY_NAME, call_value, has_attribute
@@ -10,7 +11,7 @@ from devlint.analysis.control import one_way
 from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, CALL, METHOD, MODELS, VALUES, Call, on
 from devlint.analysis.frames import Frame, Locals
 from devlint.analysis.importing import module_member
-from devlint.analysis.machine import RAISE, Activation, Crash
+from devlint.analysis.machine import RAISE, SCRIPTED, Activation, Crash
 from devlint.analysis.models import library
 from devlint.analysis.plain import join_all, missing
 from devlint.analysis.values import (
@@ -71,6 +72,8 @@ def invoke(
     was seen with an unchanged heap is answered from memory.
     """
     node = function.node
+    if machine.trace is not None and SCRIPTED in function.attributes:
+        return untraced(machine, lambda: invoke(machine, function, arguments, receiver, is_forward))
     machine.visited[node] = None
     if len(machine.stack) >= MAX_DEPTH or machine.stack.count(node) >= MAX_SAME_ON_STACK:
         _cut(machine, "depth", node, receiver)
@@ -132,6 +135,15 @@ def invoke(
     if key is not None and epoch == machine.store.epoch:
         machine.memo[key] = (result, arguments, function, receiver)
     return result
+
+
+def untraced(machine: Machine, run: Callable[[], Value]) -> Value:
+    """Run what a trace only calls."""
+    trace, machine.trace = machine.trace, None
+    try:
+        return run()
+    finally:
+        machine.trace = trace
 
 
 def _cut(machine: Machine, bound: str, node: ir.Function, receiver: Value | None) -> None:
@@ -217,7 +229,7 @@ _FLAGS = frozenset(
 
 def _context(machine: Machine, function: Function, arguments: Call, receiver: Value | None) -> Any:
     """What the result of a call depends on, as far as it can be compared; None where it can't."""
-    if arguments.open:
+    if arguments.open or (machine.trace is not None and machine.trace.recording):
         return None
     parts: list[Any] = [
         function.node,
@@ -228,7 +240,7 @@ def _context(machine: Machine, function: Function, arguments: Call, receiver: Va
         len(machine.path),
     ]
     state = machine.state
-    parts += [id(state.default_device), state.current_device, id(machine.worker)]
+    parts += [id(state.default_device), state.current_device, id(machine.worker), id(machine.trace)]
     if receiver is not None:
         parts.append(_key(receiver))
     parts += [_key(value) for value in arguments.positional]
