@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.devices import missing_accelerator
 from devlint.analysis.dispatch import (
@@ -130,6 +130,8 @@ def binary(machine: Machine, operator: str, left: Value, right: Value, node: ir.
     return UNKNOWN
 
 
+ANY_NAME: Final = "*"
+"""Stands among the attributes of a function of which some were written by names that are not known."""
 _OF_MODULES = frozenset({"to", "cuda", "cpu", "parameters", "training", "forward", "state_dict", "eval", "train"})
 
 
@@ -155,6 +157,11 @@ def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
         return None
     if isinstance(value, Class):
         return True if find(value, name) is not None else None if is_open_class(value) else False
+    if isinstance(value, Function):
+        if name in value.attributes:
+            return True
+        is_open = name.startswith("__") or value.node.decorators or ANY_NAME in value.attributes
+        return None if is_open else False
     if isinstance(value, ModuleValue):
         return True if name in value.namespace.names else None
     if isinstance(value, External):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.access import call_value
+from devlint.analysis.access import ANY_NAME, call_value, has_attribute
 from devlint.analysis.binding import annotated
 from devlint.analysis.control import one_way
 from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, CALL, METHOD, MODELS, VALUES, Call, on
 from devlint.analysis.frames import Frame, Locals
 from devlint.analysis.importing import module_member
-from devlint.analysis.machine import RAISE, Activation, Crash
+from devlint.analysis.machine import RAISE, SCRIPTED, Activation, Crash
 from devlint.analysis.models import library
-from devlint.analysis.plain import join_all
+from devlint.analysis.plain import join_all, missing
 from devlint.analysis.values import (
     NONE,
     UNKNOWN,
@@ -73,6 +74,8 @@ def invoke(
     was seen with an unchanged heap is answered from memory.
     """
     node = function.node
+    if machine.trace is not None and SCRIPTED in function.attributes:
+        return untraced(machine, lambda: invoke(machine, function, arguments, receiver, is_forward))
     machine.visited[node] = None
     if len(machine.stack) >= MAX_DEPTH or machine.stack.count(node) >= MAX_SAME_ON_STACK:
         _cut(machine, "depth", node, receiver)
@@ -136,6 +139,15 @@ def invoke(
     if key is not None and epoch == machine.store.epoch:
         machine.memo[key] = (result, arguments, function, receiver)
     return result
+
+
+def untraced(machine: Machine, run: Callable[[], Value]) -> Value:
+    """Run what a trace only calls."""
+    trace, machine.trace = machine.trace, None
+    try:
+        return run()
+    finally:
+        machine.trace = trace
 
 
 def _cut(machine: Machine, bound: str, node: ir.Function, receiver: Value | None) -> None:
@@ -221,7 +233,7 @@ _FLAGS = frozenset(
 
 def _context(machine: Machine, function: Function, arguments: Call, receiver: Value | None) -> Any:
     """What the result of a call depends on, as far as it can be compared; None where it can't."""
-    if arguments.open:
+    if arguments.open or (machine.trace is not None and machine.trace.recording):
         return None
     parts: list[Any] = [
         function.node,
@@ -233,6 +245,7 @@ def _context(machine: Machine, function: Function, arguments: Call, receiver: Va
     ]
     state = machine.state
     parts += [id(state.default_device), id(state.default_type), state.current_device, id(machine.worker)]
+    parts.append(id(machine.trace))
     if receiver is not None:
         parts.append(_key(receiver))
     parts += [_key(value) for value in arguments.positional]
@@ -319,7 +332,11 @@ def function_attribute(machine: Machine, value: Function, name: str, node: ir.No
     if name == "__get__":
         return Bound(External("types.MethodType"), value)
     known = value.attributes.get(name)
-    return UNKNOWN if known is None else known
+    if known is not None:
+        return known
+    if name == "__dict__":
+        machine.store.put(value.attributes, ANY_NAME, UNKNOWN)
+    return missing(machine, "AttributeError") if has_attribute(machine, value, name) is False else UNKNOWN
 
 
 @on(ASSIGN_ATTRIBUTE, Function)
@@ -327,6 +344,7 @@ def assign_function_attribute(
     machine: Machine, value: Function, name: str, new: Value, node: ir.Node, frame: Frame
 ) -> None:
     """`function.name = new`."""
+    machine.store.epoch += 1
     machine.store.put(value.attributes, name, new)
 
 

@@ -10,7 +10,9 @@ from devlint.analysis.choices import decide
 from devlint.analysis.classes import annotated_fields
 from devlint.analysis.dispatch import METHODS, MODELS, Call
 from devlint.analysis.frames import Frame
+from devlint.analysis.machine import SCRIPTED
 from devlint.analysis.values import (
+    TRUE,
     UNKNOWN,
     Bound,
     Class,
@@ -153,6 +155,9 @@ def _known_decorator(machine: Machine, path: str, value: Value, applied: Value) 
             return value
         if path in ("contextlib.contextmanager", "contextlib.asynccontextmanager"):
             value.kind = "contextmanager"
+            return value
+        if path in ("torch.jit.script", "torch.jit.script_if_tracing"):
+            machine.store.put(value.attributes, SCRIPTED, TRUE)
             return value
     if isinstance(value, Class):
         if name in ("dataclass", "define", "frozen", "mutable", "s", "attrs") or path == "dataclasses.dataclass":

@@ -62,6 +62,7 @@ MarkKind = Literal[
     "host",  # came from numpy, a file or another host source
     "loaded",  # torch.load
     "optimizer-state",  # state of an optimizer
+    "traced",  # torch.jit.trace froze the device on which it was created, or to which it is moved
 ]
 
 

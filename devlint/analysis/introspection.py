@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.access import assign_attribute, attribute, call_method, has_attribute, path_of
+from devlint.analysis.access import ANY_NAME, assign_attribute, attribute, call_method, has_attribute, path_of
 from devlint.analysis.classes import (
     bare_instance,
     is_module_class,
@@ -243,6 +243,8 @@ def set_attribute_call(machine: Machine, call: Call) -> Value | None:
         assign_attribute(machine, value, known, new, call.node, call.frame)
     elif isinstance(value, Instance) and value.module is not None:
         machine.store.set(value.module, "unsure", True)
+    elif isinstance(value, Function):
+        machine.store.put(value.attributes, ANY_NAME, UNKNOWN)
     elif isinstance(value, Instance) and isinstance(value.cls, Class):
         _free_flags(machine, value, value.cls, call)
     return NONE

@@ -14,7 +14,7 @@ from devlint.analysis.events import Choice, DeviceCompared, Event, MarkKind, Sit
 from devlint.analysis.lattice import Loss
 from devlint.analysis.origins import Origin
 from devlint.analysis.store import Store
-from devlint.analysis.values import Class, Const, DeviceValue, Value
+from devlint.analysis.values import UNKNOWN, Class, Const, DeviceValue, Value
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
@@ -83,6 +83,46 @@ class Worker:
         self.site = site
         self.by_loader = by_loader
         self.initialised = initialised
+
+
+TRACE: Final = "trace"
+"""Under this key of its state, a module or function that was traced keeps what its trace froze."""
+SCRIPTED: Final = "torch.jit.script"
+"""Under this key of its state, or among its attributes, what is compiled instead: a trace calls it, and freezes nothing
+there."""
+
+
+class Trace:
+    """What `torch.jit.trace` freezes: the answers to the questions where a tensor is, by their place in the program.
+
+    `recording`: the example runs, and the answers are written down; else they are given again. `site`: where it ran.
+    """
+
+    __slots__ = ("answers", "recording", "site")
+
+    def __init__(self, site: Site) -> None:
+        self.answers: dict[ir.Node, Value] = {}
+        self.recording = True
+        self.site = site
+
+    def answer(self, node: ir.Node, now: Value) -> Value:
+        """Return the answer of the trace; what was not asked there, or had several answers, is not known from it."""
+        known = self.answers.get(node)
+        if not self.recording:
+            return now if known is None else known
+        self.answers[node] = now if known is None or _is_same(known, now) else UNKNOWN
+        return now
+
+    def froze(self, device: Value | None) -> bool:
+        """Whether a handle is an answer that is given again."""
+        return not self.recording and any(device is answer for answer in self.answers.values())
+
+
+def _is_same(one: Value, other: Value) -> bool:
+    """Whether two answers are the same."""
+    if isinstance(one, DeviceValue) and isinstance(other, DeviceValue):
+        return (one.type, one.index) == (other.type, other.index)
+    return one is other or (isinstance(one, Const) and isinstance(other, Const) and bool(one.value == other.value))
 
 
 class State:
@@ -209,6 +249,7 @@ class Machine:
         self.settled: dict[ChoiceKey, bool] = {}
         self.memo: dict[Any, Any] = {}
         self.worker: Worker | None = None
+        self.trace: Trace | None = None
         self.protocol = False
         self.importing = 0
         self.loss.lost = False
@@ -265,6 +306,12 @@ class Machine:
     ) -> Origin:
         """Make a mark of this moment."""
         return Origin(kind, Site(frame.namespace.path, node.at), frame, self.tick(), device, note, previous, node)
+
+    def frozen(self, target: Value | None, made: Origin, frame: Frame) -> Origin:
+        """Mark what was put on a device that the running trace has frozen."""
+        if self.trace is None or not self.trace.froze(target):
+            return made
+        return Origin("traced", self.trace.site, frame, self.tick(), made.device, "", made)
 
     @property
     def has_cuda(self) -> bool:

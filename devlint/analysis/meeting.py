@@ -323,6 +323,8 @@ def trace_root(machine: Machine, tensor: Tensor, node: ir.Node, frame: Frame) ->
         cached = origin.cached()
         if cached is not None and cached.stored is not None:
             return "cache", cached.stored
+    if origin.kind == "traced":
+        return "mixed", origin.site
     mark = _newest_cause(origin)
     if mark is not None:
         return _BY_MARK[mark.kind], mark.site

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import call_value
 from devlint.analysis.backward import wait_for_module
-from devlint.analysis.calls import invoke
+from devlint.analysis.calls import invoke, untraced
 from devlint.analysis.classes import find, modelled
 from devlint.analysis.dispatch import Call
+from devlint.analysis.machine import SCRIPTED, TRACE, Trace
 from devlint.analysis.meeting import Part, meet, tensors_in
 from devlint.analysis.models import parallel
 from devlint.analysis.modules import (
@@ -40,6 +42,11 @@ if TYPE_CHECKING:
 
 def call_module(machine: Machine, value: Instance, call: Call) -> Value:
     """`module(...)`: the user's forward with the state that the module has now, or the row of a built-in class."""
+    own = value.state.get(TRACE)
+    if own is not None and machine.trace is not own:
+        return run_traced(machine, own, lambda: call_module(machine, value, call))
+    if own is None and machine.trace is not None and SCRIPTED in value.state:
+        return untraced(machine, lambda: call_module(machine, value, call))
     for hook in value.state.get("forward_pre_hooks") or ():
         changed = _run_hook(machine, hook, [value, Sequence("tuple", list(call.positional))], call)
         if isinstance(changed, Sequence) and not changed.open:
@@ -54,6 +61,15 @@ def call_module(machine: Machine, value: Instance, call: Call) -> Value:
     if "backward_hooks" in value.state or "backward_pre_hooks" in value.state:
         wait_for_module(machine, value, call.positional, result)
     return result
+
+
+def run_traced(machine: Machine, trace: Trace, run: Callable[[], Value]) -> Value:
+    """Run what was traced, with the answers of its trace."""
+    around, machine.trace = machine.trace, trace
+    try:
+        return run()
+    finally:
+        machine.trace = around
 
 
 def _run_forward(machine: Machine, value: Instance, call: Call) -> Value:

@@ -9,6 +9,7 @@ from devlint.analysis.access import attribute, call_value, iterate
 from devlint.analysis.backward import handle
 from devlint.analysis.classes import external_bases, find, modelled
 from devlint.analysis.dispatch import Call, on
+from devlint.analysis.machine import SCRIPTED, TRACE
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.module_calls import call_builtin, class_forward
 from devlint.analysis.module_moves import apply_registered, move
@@ -74,6 +75,8 @@ def base_method(machine: Machine, value: Instance, name: str, call: Call) -> Val
     method = _BASE.get(name)
     if method is not None:
         return method(machine, value, name, call)
+    if name == "save" and (TRACE in value.state or SCRIPTED in value.state):
+        return call_value(machine, External("torch.jit.save"), call.with_arguments([value, *call.positional]))
     if name in ("to", "cuda", "cpu"):
         return move(machine, value, name, call)
     if name == "__init__":

@@ -322,7 +322,7 @@ def _create(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> Va
     operation = row.name if row.name.count(".") == 1 else row.name.rpartition(".")[2]
     if given and isinstance(target, Value):
         device = _like_device(machine, target, call, operation)
-        origin = machine.origin("placed", node, frame, device, operation)
+        origin = machine.frozen(target, machine.origin("placed", node, frame, device, operation), frame)
     elif template is not None:
         device, origin = template.device, template.origin  # type: ignore[assignment]
     elif "cpu" in row.flags:

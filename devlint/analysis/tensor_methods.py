@@ -19,6 +19,7 @@ from devlint.analysis.host import pin, read_pending, synchronize, to_host
 from devlint.analysis.moves import note_transfer
 from devlint.analysis.results import (
     derived,
+    device_of,
     is_any_content,
     shape,
 )
@@ -34,6 +35,7 @@ from devlint.analysis.values import (
     UNKNOWN,
     Array,
     Const,
+    DeviceValue,
     External,
     Scalar,
     Sequence,
@@ -90,7 +92,7 @@ def method_to(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
             made.device = None
         return made
     if isinstance(target, Tensor):
-        return moved(machine, value, None if is_any_content(target) else target.device, call)
+        return moved(machine, value, _device_of_other(machine, target, call), call)
     if isinstance(target, Unknown):
         made = Tensor(None, value.rank, value.origin)
         made.requires_grad = value.requires_grad
@@ -103,7 +105,17 @@ def method_to(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     if device == value.device == "cpu" and machine.world.has_cuda:
         return _put_again(machine, value, call)
     result = moved(machine, value, device, call)
+    if machine.trace is not None and result is not value and result.origin is not None:
+        result.origin = machine.frozen(target, result.origin, call.frame)
     return note_pending(machine, value, result, call)
+
+
+def _device_of_other(machine: Machine, other: Tensor, call: Call) -> str | None:
+    """Where another tensor is, which a trace has frozen."""
+    if machine.trace is not None:
+        answer = machine.trace.answer(call.node, device_of(other))
+        return str(answer) if isinstance(answer, DeviceValue) else None
+    return None if is_any_content(other) else other.device
 
 
 @on(METHODS, "cuda")
@@ -136,7 +148,10 @@ def method_type(machine: Machine, value: Tensor, call: Call, name: str) -> Value
     """`tensor.type(torch.FloatTensor)` moves to the CPU; `torch.cuda.FloatTensor` to CUDA; a dtype keeps the device."""
     target = call.argument(0, "dtype")
     if target is None:
-        return _type_name(machine, value) if not call.open else UNKNOWN
+        if call.open:
+            return UNKNOWN
+        name_of_type = _type_name(machine, value)
+        return name_of_type if machine.trace is None else machine.trace.answer(call.node, name_of_type)
     if isinstance(target, Scalar) and target.among is not None:
         return _type_of_another(machine, value, target.among, call)
     path = target.path if isinstance(target, External) else target.value if isinstance(target, Const) else None
@@ -295,11 +310,12 @@ def method_item(machine: Machine, value: Tensor, call: Call, name: str) -> Value
 @on(METHODS, "get_device")
 def method_get_device(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     """`tensor.get_device()`: an index, -1 on the CPU."""
+    answer: Value = NUMBER
     if value.device == "cpu":
-        return Const(-1, machine.site(call.node, call.frame))
-    if value.device is not None and value.device.startswith("cuda:"):
-        return Const(int(value.device[5:]), None)
-    return NUMBER
+        answer = Const(-1, machine.site(call.node, call.frame))
+    elif value.device is not None and value.device.startswith("cuda:"):
+        answer = Const(int(value.device[5:]), None)
+    return answer if machine.trace is None else machine.trace.answer(call.node, answer)
 
 
 @on(METHODS, "size")

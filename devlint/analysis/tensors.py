@@ -56,14 +56,9 @@ def tensor_attribute(machine: Machine, value: Tensor, name: str, node: ir.Node, 
     """`tensor.name`."""
     if value.attributes is not None and name in value.attributes:
         return value.attributes[name]
-    if name == "device":
-        return device_of(value)
-    if name == "is_cuda":
-        if machine.device_count == 0:
-            return const(False)
-        return BOOL if value.device in (None, POISON) else const(str(value.device).startswith("cuda"))
-    if name == "is_cpu":
-        return BOOL if value.device in (None, POISON) else const(value.device == "cpu")
+    if name in ("device", "is_cuda", "is_cpu"):
+        answer = _where(machine, value, name)
+        return answer if machine.trace is None else machine.trace.answer(node, answer)
     if name == "data":
         return value
     if name == "shape":
@@ -84,6 +79,17 @@ def tensor_attribute(machine: Machine, value: Tensor, name: str, node: ir.Node, 
     if row is not None and "property" in row.flags:
         return apply_row(machine, row, Call([], {}, node, frame), value)
     return Method(value, name) if row is not None or name in METHODS else UNKNOWN
+
+
+def _where(machine: Machine, value: Tensor, name: str) -> Value:
+    """`tensor.device`, `tensor.is_cuda`, `tensor.is_cpu`."""
+    if name == "device":
+        return device_of(value)
+    if name == "is_cuda" and machine.device_count == 0:
+        return const(False)
+    if value.device in (None, POISON):
+        return BOOL
+    return const(str(value.device).startswith("cuda") if name == "is_cuda" else value.device == "cpu")
 
 
 @on(ASSIGN_ATTRIBUTE, Tensor)

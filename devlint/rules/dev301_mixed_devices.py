@@ -53,6 +53,4 @@ print((best == labels).sum().cpu())
 def two_devices(event: MixedDevices, context: TextContext) -> Iterator[Diagnosis]:
     """Two tensors met, and nothing nearer to the cause is known."""
     if event.cause == "mixed":
-        near = event.root
-        message = f"{text.described(event.culprit, near)}, {text.described(text.partner(event), near)}"
-        yield Diagnosis(near, message, event, text.clash_trace(event))
+        yield Diagnosis(event.root, text.clash(event), event, text.clash_trace(event))

@@ -54,9 +54,7 @@ for (x,) in loader:
 def two_devices(event: MixedDevices, context: TextContext) -> Iterator[Diagnosis]:
     """A module met an input of another device, or was replaced by a module that nobody moved."""
     if event.cause == "module-input":
-        near = event.root
-        message = f"{text.described(event.culprit, near)}, {text.described(text.partner(event), near)}"
-        yield Diagnosis(near, message, event, text.clash_trace(event))
+        yield Diagnosis(event.root, text.clash(event), event, text.clash_trace(event))
     elif event.cause == "rebuilt":
         culprit = event.culprit
         message = f"a fresh module on {culprit.device} replaces the moved one: {text.quoted(culprit.text)}"

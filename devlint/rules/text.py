@@ -37,6 +37,7 @@ ORIGINS: dict[MarkKind, str] = {
     "host": "from host memory{at}",
     "loaded": "loaded{at}",
     "optimizer-state": "state of the optimizer{at}",
+    "traced": "frozen by the trace{at}",
 }
 """How a value came to where it is, in brackets behind its device. `{at}` becomes ` at line 12`, or nothing."""
 
@@ -62,6 +63,7 @@ STEPS: dict[MarkKind, str] = {
     "host": "comes from host memory here",
     "loaded": "loaded{on} here",
     "optimizer-state": "the optimizer makes its state{on} here",
+    "traced": "the trace keeps the device of its example{on} here",
 }
 """A mark as a step of the trace. `{on}` becomes ` on cpu`, `{to}` ` to cuda:0`, or nothing where it is not known."""
 
@@ -121,6 +123,15 @@ def meeting(event: MixedDevices) -> str:
     other = partner(event)
     where = at(event.site, event.root) if event.site.row != event.root.row or event.site.path != event.root.path else ""
     return f"meets {quoted(other.text)} on {other.device}{where}"
+
+
+def clash(event: MixedDevices) -> str:
+    """Say where two tensors are that meet, and that a trace put one there."""
+    near = event.root
+    culprit = described(event.culprit, near)
+    if newest(event.culprit) == "traced":
+        return f"The trace keeps the device of its example: {culprit}, and {meeting(event)}"
+    return f"{culprit}, {described(partner(event), near)}"
 
 
 def step(mark: Mark) -> Note:

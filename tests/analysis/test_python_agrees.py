@@ -59,6 +59,8 @@ result = (hasattr("a", "upper"), getattr("a", "nope", 3), callable(len) or True,
 result = (type(1) is int, type("a") is str, type([]) is list, type({}) is dict)
 class A: x = 1
 result = (getattr(A(), "x"), hasattr(A(), "x"), hasattr(A(), "y"), getattr(A(), "y", 5), isinstance(A(), A))
+def f(): pass
+f.n = 1; setattr(f, "k", 2); result = (hasattr(f, "n"), hasattr(f, "m"), getattr(f, "m", 3), f.n, f.k)
 class A: pass
 a = A(); setattr(a, "n", 4); result = (a.n, vars(a))
 B = type("B", (object,), {"x": 3}); result = B().x

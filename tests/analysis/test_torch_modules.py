@@ -453,6 +453,94 @@ norm = nn.utils.clip_grad_norm_(nn.Linear(2, 2).parameters(), 1.0)
 spectral = nn.utils.spectral_norm(nn.Linear(2, 2)).to(device)
 s = spectral(torch.zeros(1, 2, device=device))  #= gpu
 """,
+    "a trace keeps devices": """
+import io, os, tempfile
+class Places(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.line = nn.Linear(3, 3)
+        self.register_buffer("scale", torch.ones(3))
+    def forward(self, x):
+        steps = torch.arange(3, device=x.device)
+        return steps.float()
+class Follows(Places):
+    def forward(self, x):
+        made = torch.zeros_like(x) + x.new_ones(3) + self.line(x) * self.scale
+        return made + torch.tensor([1.0]).type_as(x)
+class Other(Places):
+    def forward(self, x):
+        return torch.ones(3).to(x)
+class Branch(Places):
+    def forward(self, x):
+        if x.is_cuda:
+            return torch.ones(3, device=device)
+        return torch.ones(3)
+example = torch.zeros(3)
+model = Places()
+traced = torch.jit.trace(model, example)
+a = traced.to(device)(torch.zeros(3, device=device))  #= cpu
+b = traced.line.weight.detach()  #= gpu
+c = traced.scale  #= gpu
+d = model.line.weight.detach()  #= gpu
+e = model(torch.zeros(3, device=device))  #= gpu
+f = torch.jit.trace(Follows(), (example,)).to(device)(torch.zeros(3, device=device))  #= gpu
+g = torch.jit.trace(Other(), example).to(device)(torch.zeros(3, device=device))  #= cpu
+h = torch.jit.trace(Branch(), example).to(device)(torch.zeros(3, device=device))  #= cpu
+i = torch.jit.trace(Places().to(device), example.to(device))(example.to(device))  #= gpu
+j = torch.jit.script(Places()).to(device)(torch.zeros(3, device=device))  #= gpu
+path = os.path.join(tempfile.mkdtemp(), "net.pt")
+torch.jit.trace(Places(), example).save(path)
+k = torch.jit.load(path).to(device)(torch.zeros(3, device=device))  #= cpu
+l = torch.jit.load(path, map_location=device).line.weight  #= gpu
+buffer = io.BytesIO()
+torch.jit.save(torch.jit.trace(Places(), example), buffer)
+buffer.seek(0)
+m = torch.jit.load(buffer, map_location=device)(torch.zeros(3, device=device))  #= cpu
+""",
+    "a trace of functions, and what it only calls": """
+def ramp(x):
+    return torch.arange(3, device=x.device)
+@torch.jit.script
+def scripted(x):
+    return torch.arange(3, device=x.device)
+class Scripted(nn.Module):
+    def forward(self, x):
+        return torch.arange(3, device=x.device)
+class Calls(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = torch.jit.script(Scripted())
+    def forward(self, x):
+        return scripted(x) + self.part(x)
+class Reads(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(3))
+    @property
+    def device(self):
+        return next(self.parameters()).device
+    def forward(self, x):
+        return torch.zeros(3, device=self.device)
+x, y = torch.zeros(3), torch.zeros(3, device=device)
+a = torch.jit.trace(ramp, x)(y)  #= cpu
+b = torch.jit.trace(ramp, (y,))(y)  #= gpu
+c = torch.jit.trace(Calls(), x)(y)  #= gpu
+d = torch.jit.trace(Reads(), x).to(device)(y)  #= cpu
+e = ramp(y)  #= gpu
+f = torch.jit.trace(torch.sin, x)(y)  #= gpu
+g = nn.Sequential(torch.jit.trace(Reads(), x)).to(device)(y)  #= cpu
+""",
+    "a traced network that moved": """
+class Positions(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(8, 4)
+    def forward(self, x):
+        return self.table(torch.arange(x.shape[1], device=x.device))[None] + x
+net = torch.jit.trace(Positions(), torch.zeros(1, 5, 4))  # DEV302: gpu1 gpu2
+net.to(device)
+net(torch.zeros(1, 5, 4, device=device))
+""",
     "a normed weight is made by each call": """
 import copy
 layer = nn.utils.weight_norm(nn.Linear(2, 2)).to(device)

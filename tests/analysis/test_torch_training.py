@@ -169,6 +169,47 @@ d = g.device.type  #= 'cpu' 'cuda' 'cuda'
 g = torch.Generator().manual_seed(0)
 torch.randn(2, generator=g, device=device)  # DEV305: gpu1 gpu2
 """,
+    "renewed averages of normalisation": """
+from torch.optim.swa_utils import AveragedModel, update_bn
+from torch.utils.data import DataLoader, TensorDataset
+loader = DataLoader(TensorDataset(torch.zeros(4, 2), torch.zeros(4)), batch_size=2)
+net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)).to(device).eval()
+swa = AveragedModel(net)
+update_bn(loader, swa, device=device)
+update_bn(loader, swa, torch.device(device))
+update_bn([(x.to(device), y) for x, y in loader], swa)
+update_bn((x.to(device) for x, _ in loader), swa)
+update_bn(loader, nn.Linear(2, 2).to(device))  # nothing to normalise: never called
+a = net.training  #= False
+b = net[1].running_mean  #= gpu
+class Places(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(2)
+    def forward(self, x):
+        return self.norm(x.to(self.norm.weight.device))
+update_bn(loader, AveragedModel(Places().to(device)))
+class Trains(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(2)
+        self.seen = None
+    def forward(self, x):
+        if self.training:
+            self.seen = x
+        return self.norm(x)
+trains = Trains().to(device).eval()
+update_bn(loader, trains, device)
+c = trains.seen  #= gpu
+d = trains.training  #= False
+""",
+    "averages of normalisation, renewed with what the loader gives": """
+from torch.optim.swa_utils import AveragedModel, update_bn
+from torch.utils.data import DataLoader, TensorDataset
+loader = DataLoader(TensorDataset(torch.zeros(4, 2), torch.zeros(4)), batch_size=2)
+swa = AveragedModel(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)).to(device))
+update_bn(loader, swa)  # DEV302: gpu1 gpu2
+""",
     "distributions": """
 d = torch.distributions.Normal(torch.zeros(2, device=device), torch.ones(2, device=device))
 a = d.sample()  #= gpu

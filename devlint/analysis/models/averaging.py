@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.access import call_value
+from devlint.analysis.access import call_method, call_value, iterate
 from devlint.analysis.devices import resolve
 from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models.copying import copied
 from devlint.analysis.module_moves import move_module
-from devlint.analysis.modules import registered
-from devlint.analysis.values import NONE, UNKNOWN, External, Instance, Mapping, ModuleState, Sequence, Value
+from devlint.analysis.modules import builtin_path, registered, submodules
+from devlint.analysis.values import NONE, UNKNOWN, External, Instance, Mapping, ModuleState, Sequence, Tensor, Value
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 AVERAGED = "torch.optim.swa_utils.AveragedModel"
+_BATCHES: Final = 2
+"""How many batches are looked at: the others are like them."""
 
 
 @models(AVERAGED)
@@ -43,6 +45,46 @@ def averaged_model(machine: Machine, call: Call) -> Value:
 def update_parameters(machine: Machine, value: Instance, call: Call) -> Value:
     """Averages across devices on purpose."""
     return NONE
+
+
+@models("torch.optim.swa_utils.update_bn")
+def update_bn(machine: Machine, call: Call) -> Value:
+    """`update_bn(loader, model, device)`: the model is called with the first of each batch, moved where it is told.
+
+    A model without batch normalisation is not called.
+    """
+    loader, model, target = call.argument(0, "loader"), call.argument(1, "model"), call.given(2, "device")
+    if loader is None or not isinstance(model, Instance) or model.module is None or not _normalises_batches(model):
+        return NONE
+    batches = iterate(machine, loader, call.node, call.frame)
+    if batches is None:
+        return NONE
+    modes = [(part, part.state.get("training")) for part in submodules(model).values()]
+    call_method(machine, model, "train", call.with_arguments([]))
+    for batch in batches.items[:_BATCHES]:
+        given = _first_of(batch)
+        if target is not None and given is not None:
+            given = call_method(machine, given, "to", call.with_arguments([target]))
+        if given is not None:
+            call_value(machine, model, call.with_arguments([given]))
+    for part, mode in modes:
+        if mode is None:
+            machine.store.remove(part.state, "training")
+        else:
+            machine.store.put(part.state, "training", mode)
+    return NONE
+
+
+def _first_of(batch: Value) -> Value | None:
+    """What the model is called with; None where that is not known."""
+    if isinstance(batch, Sequence) and batch.kind in ("list", "tuple"):
+        batch = batch.items[0] if batch.items else UNKNOWN
+    return batch if isinstance(batch, Tensor) else None
+
+
+def _normalises_batches(model: Instance) -> bool:
+    """Whether some part surely is batch normalisation."""
+    return any("BatchNorm" in (builtin_path(part) or "") for part in submodules(model).values())
 
 
 @models("torch.func.functional_call", "torch.nn.utils.stateless.functional_call")

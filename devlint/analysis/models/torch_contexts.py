@@ -86,8 +86,6 @@ def cuda_autocast(machine: Machine, call: Call) -> Value:
 
 @models(
     "torch.compile",
-    "torch.jit.script",
-    "torch.jit.trace",
     "torch.fx.wrap",
     "torch.jit.optimize_for_inference",
     "torch.jit.freeze",
