@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.dispatch import Call, models
+from devlint.analysis.classes import external_bases
+from devlint.analysis.dispatch import METHODS, Call, models
 from devlint.analysis.meeting import Part, meet
 from devlint.analysis.results import build
-from devlint.analysis.values import POISON, SCALAR, UNKNOWN, Instance, Sequence, Tensor, Value
+from devlint.analysis.values import NONE, POISON, SCALAR, UNKNOWN, Instance, Sequence, Tensor, Value
+from devlint.semantics import table
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -30,6 +32,28 @@ def construct(machine: Machine, made: Instance, row: Row, bound: dict[str, Any],
     else:
         made.state["parameter"] = main if main is not None else UNKNOWN
     return made
+
+
+_NAMES = (
+    "Bernoulli Beta Binomial Categorical Cauchy Chi2 ContinuousBernoulli Dirichlet Exponential FisherSnedecor Gamma "
+    "Geometric Gumbel HalfCauchy HalfNormal Independent InverseGamma Kumaraswamy Laplace LogNormal LogisticNormal "
+    "LowRankMultivariateNormal MixtureSameFamily Multinomial MultivariateNormal NegativeBinomial Normal "
+    "OneHotCategorical Pareto Poisson RelaxedBernoulli RelaxedOneHotCategorical StudentT TransformedDistribution "
+    "Uniform VonMises Weibull Wishart"
+).split()
+
+
+def initialise(machine: Machine, made: Instance, call: Call) -> Value:
+    """`super().__init__(...)` of a distribution of the user's own."""
+    path = next((path for path in external_bases(made.cls) if path.startswith("torch.distributions.")), "")
+    row = table.lookup(path)
+    if row is not None and row.effect == "instance":
+        construct(machine, made, row, table.bind(row, call.positional, call.keywords), call)
+    return NONE
+
+
+for _name in _NAMES:
+    METHODS.setdefault(f"torch.distributions.{_name}", {})["__init__"] = initialise
 
 
 @models("torch.distributions.kl_divergence", "torch.distributions.kl.kl_divergence")
