@@ -134,12 +134,16 @@ CauseKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class MixedDevices(Event):
-    """Tensors of two devices met in an operation that demands one. `guilty` indexes the operand that stands wrong."""
+    """Tensors of two devices met in an operation that demands one. `guilty` indexes the operand that stands wrong.
+
+    `checked`: no operation of torch refuses them, but a check of the program's own.
+    """
 
     operation: str = ""
     operands: tuple[Operand, ...] = ()
     guilty: int = 0
     cause: CauseKind = "mixed"
+    checked: bool = False
 
     @property
     def culprit(self) -> Operand:

@@ -183,6 +183,27 @@ def _poison(machine: Machine, operands: Items[tuple[Tensor, Part]]) -> None:
             found = found.base
 
 
+def clash_in_check(
+    machine: Machine,
+    operands: Items[tuple[Tensor, Part]],
+    known: Items[tuple[Tensor, Part]],
+    check: ir.Node,
+    node: ir.Node,
+    frame: Frame,
+    raised: str,
+) -> None:
+    """Tell that a check of the program's own refuses what stands on two devices; `known` are the tensors among them.
+
+    `node` raises `raised` because of `check`.
+    """
+    stale = [pair for pair in known if _is_stale(machine, pair[0])]
+    on_cpu = [pair for pair in known if pair[0].device == "cpu"]
+    guilty = (stale or on_cpu or [_guilty_accelerator(known)])[0]
+    kind, root = trace_root(machine, guilty[0], check, frame)
+    operation = "assert" if isinstance(node, ir.Assert) else "raise"
+    _emit(machine, operands, guilty, operation, node, frame, "", kind, root, raised)
+
+
 _CACHED: frozenset[MarkKind] = frozenset(
     {"factory", "placed", "moved", "input", "loader", "host", "left-behind", "unregistered"}
 )
@@ -254,6 +275,7 @@ def _emit(
     callee: str,
     kind: CauseKind,
     root: Site,
+    raised: str = "",
 ) -> None:
     if MixedDevices not in machine.wanted:
         return
@@ -272,7 +294,8 @@ def _emit(
         MixedDevices,
         site,
         root,
-        error=_error(operands, operation, callee),
+        error=raised or _error(operands, operation, callee),
+        checked=raised != "",
         operation=operation,
         operands=tuple(described),
         guilty=position,

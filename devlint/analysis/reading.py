@@ -6,7 +6,15 @@ import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.events import DeviceNamed, DeviceUnavailable, Event, LoadWithoutMap, NameUnbound, VisibleDevices
+from devlint.analysis.events import (
+    DeviceNamed,
+    DeviceUnavailable,
+    Event,
+    LoadWithoutMap,
+    MixedDevices,
+    NameUnbound,
+    VisibleDevices,
+)
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Testimony
@@ -76,14 +84,18 @@ def _meant(found: Collection[Testimony], entry: str) -> set[str]:
 
 
 def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> list[Event]:
-    """Drop names that are unbound in all worlds, unless that is about a device; count what is said again."""
+    """Drop names that are unbound in all worlds, unless that is about a device, and checks that fail without a GPU,
+    too; count what is said again."""
     found = _counted(events)
     where: dict[tuple[str, int, int], set[str]] = {}
     for event in found:
         if isinstance(event, NameUnbound) and not event.when:
             where.setdefault(event.root.key, set()).add(event.world)
+    refused = {e.site.key for e in found if isinstance(e, MixedDevices) and e.checked and e.world == "cpu"}
     kept: list[Event] = []
     for event in found:
+        if isinstance(event, MixedDevices) and event.checked and event.site.key in refused:
+            continue
         if isinstance(event, NameUnbound):
             everywhere = len(where.get(event.root.key, ())) == len(worlds)
             if everywhere and not (event.device_position or event.bound_later):

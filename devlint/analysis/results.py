@@ -61,7 +61,9 @@ def device_of(value: Tensor) -> Value:
     if value.device is None or value.device == POISON:
         return UNKNOWN
     kind, _, index = value.device.partition(":")
-    return DeviceValue(kind, int(index) if index else None)
+    made = DeviceValue(kind, int(index) if index else None)
+    made.of = value
+    return made
 
 
 def shape(value: Tensor) -> Value:

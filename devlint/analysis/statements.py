@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.access import binary, iterate
 from devlint.analysis.binding import annotated, bind
+from devlint.analysis.checks import note_assertion, note_raise, raises
 from devlint.analysis.choices import decide, narrow
 from devlint.analysis.classes import annotated_fields, find, make_members
 from devlint.analysis.containers import delete_item, extend
@@ -99,7 +100,11 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
                 defer_imports(machine, node.body, frame)
         if not decision.truth and node.body and isinstance(node.body[-1], ir.Return):
             frame.guarded = True
-        return branch(machine, node.body if decision.truth else node.orelse, frame)
+        chosen = node.body if decision.truth else node.orelse
+        raised = raises(chosen)
+        if raised is not None:
+            note_raise(machine, node.test, decision.truth, raised, frame)
+        return branch(machine, chosen, frame)
 
     def yes() -> Signal | None:
         narrow(machine, node.test, frame, True)
@@ -185,7 +190,8 @@ def with_statement(machine: Machine, node: ir.With, frame: Frame) -> Signal | No
                 leave.append(exit_context)
             if target is not None:
                 bind(machine, target, bound, node, frame)
-        return machine.block(node.body, frame)
+        signal = machine.block(node.body, frame)
+        return None if suppressing and signal is RAISE else signal
     except Crash:
         if not suppressing:
             raise
@@ -251,6 +257,8 @@ def assert_statement(machine: Machine, node: ir.Assert, frame: Frame) -> Signal 
     if decision.truth is False:
         if isinstance(node.test, ir.Compare) and machine.missed is node.test:
             tell_missing_key(machine, node.test.left, node.test.right, node.test, frame, "AssertionError")
+        else:
+            note_assertion(machine, node, frame)
         return RAISE
     narrow(machine, node.test, frame, True)
     return None

@@ -140,16 +140,18 @@ SOME_INDEX: Final = -2
 class DeviceValue(Value):
     """A `torch.device`; an index of None is the current device, SOME_INDEX is not known. `site`: where it was named.
 
-    `is_text`: it is a string that names such a device (`f"cuda:{rank}"`), not a handle.
+    `is_text`: it is a string that names such a device (`f"cuda:{rank}"`), not a handle. `of`: the tensor whose device
+    it was asked for.
     """
 
-    __slots__ = ("type", "index", "site", "is_text")
+    __slots__ = ("type", "index", "site", "is_text", "of")
 
     def __init__(self, type: str, index: int | None = None, site: Site | None = None) -> None:
         self.type = type
         self.index = index
         self.site = site
         self.is_text = False
+        self.of: Tensor | None = None
 
     def __repr__(self) -> str:
         return f"DeviceValue({self})"

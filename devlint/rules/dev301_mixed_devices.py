@@ -17,7 +17,8 @@ RULE = Rule(
         "moved, copied back with `.cpu()`, or created with `device=`. Where one of them is on the wrong device for a "
         "reason that has a rule of its own (a dropped move, a plain attribute, a missing `device=`), that rule speaks. "
         "A 0-dimensional CPU tensor may meet CUDA tensors in elementwise operations, and a CPU index may index a CUDA "
-        "tensor: both are right, and silent."
+        "tensor: both are right, and silent. A check of the program's own that devices agree, such as "
+        "`assert x.device == weight.device`, is told like an operation where it surely fails."
     ),
     why="torch never copies an operand to the other's device by itself; it raises.",
     example=Example(

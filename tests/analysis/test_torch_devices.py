@@ -142,6 +142,62 @@ torch.set_default_device(None)
 g = torch.zeros(1)  #= cpu
 h = torch.from_numpy(np.zeros(2))  #= cpu
 """,
+    "a check of the program's own": """
+x = torch.ones(2)
+y = torch.ones(2, device=device)
+def check(one, other):
+    if one.device != other.device or one.dtype != other.dtype:
+        raise ValueError(f"{one.device} is not {other.device}")
+check(y, y)
+check(x, y)  # DEV301: gpu1 gpu2
+""",
+    "a check of the type": """
+x = torch.ones(2)
+net = nn.Linear(2, 2).to(device)
+weight = next(net.parameters())
+assert not x.device.type != weight.device.type and x.dtype == weight.dtype, "elsewhere"  # DEV301: gpu1 gpu2
+""",
+    "a check against a handle": """
+y = torch.arange(2)
+assert device.type != "cuda" or y.device == torch.device("cuda", 0)  # DEV301: gpu1 gpu2
+""",
+    "checks that are no news": """
+# silent
+def check(one, other, kind=RuntimeError):
+    if one.device != other.device:
+        raise kind("elsewhere")
+class Elsewhere(Exception):
+    pass
+x = torch.ones(2)
+y = torch.ones(2, device=device)
+for kind in (RuntimeError, ValueError, Elsewhere):
+    try:
+        check(x, y, kind)
+    except (RuntimeError, ValueError, Elsewhere):
+        pass
+try:
+    if x.device != y.device:
+        raise Elsewhere("elsewhere")
+except Elsewhere:
+    pass
+if x.device != y.device:
+    x = x.to(y.device)
+check(x, y)
+assert torch.ones(2).device == torch.device("cpu")
+""",
+    "a check that demands a GPU": """
+# silent
+# runs: no
+x = torch.ones(2)
+if x.device.type != "cuda":
+    raise RuntimeError("needs a GPU")
+""",
+    "a check that fails everywhere": """
+# silent
+# runs: no
+x = torch.ones(2)
+assert x.device == torch.device("cuda:0")
+""",
     "the default device and legacy constructors": """
 torch.set_default_device(device)
 a = torch.Tensor([1.0, 2.0])  #= cpu

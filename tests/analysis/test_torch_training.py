@@ -210,6 +210,22 @@ loader = DataLoader(TensorDataset(torch.zeros(4, 2), torch.zeros(4)), batch_size
 swa = AveragedModel(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)).to(device))
 update_bn(loader, swa)  # DEV302: gpu1 gpu2
 """,
+    "a distribution of the user's own": """
+class Prior(torch.distributions.Independent):
+    def __init__(self, low, high, device="cpu"):
+        inner = torch.distributions.Uniform(torch.as_tensor(low, device=device), torch.as_tensor(high, device=device))
+        super().__init__(inner, 1)
+class Unchanged(torch.distributions.Normal):
+    pass
+class Shifted(torch.distributions.Normal):
+    def sample(self, *args, **kwargs):
+        return super().sample(*args, **kwargs) + 1
+a = Prior([0.0, 1.0], [1.0, 2.0]).sample()  #= cpu
+b = Prior([0.0, 1.0], [1.0, 2.0], device).sample((3,))  #= gpu
+c = Unchanged(torch.zeros(2, device=device), 1.0).rsample()  #= gpu
+d = Shifted(torch.zeros(2), torch.ones(2)).sample()  #= cpu
+Prior([0.0, 1.0], [1.0, 2.0]).log_prob(b)  # DEV301: gpu1 gpu2
+""",
     "distributions": """
 d = torch.distributions.Normal(torch.zeros(2, device=device), torch.ones(2, device=device))
 a = d.sample()  #= gpu

@@ -45,9 +45,9 @@ def enter_manager(machine: Machine, value: Any, target: Value | None, node: ir.N
     return value.state.get("value", UNKNOWN), (lambda: machine.store.apply(afterwards)) if afterwards else None
 
 
-@models(SUPPRESS)
+@models(SUPPRESS, "pytest.raises")
 def suppress(machine: Machine, call: Call) -> Value | None:
-    """`suppress(Exception)`: what fails inside is expected to."""
+    """`suppress(Exception)`, `pytest.raises(Exception)`: what fails inside is expected to."""
     return Instance(External(SUPPRESS), machine.site(call.node, call.frame))
 
 
