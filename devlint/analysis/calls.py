@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 MAX_DEPTH = 24
 MAX_SAME_ON_STACK = 3
 MAX_CONTEXTS = 12
-MAX_STEPS_CONTEXTS = 400
+MIN_STEPS_CONTEXTS = 400
+SHARE_OF_CONTEXTS = 5
 MAX_STEPS_ABROAD = 500
 
 
@@ -69,9 +70,9 @@ def invoke(
     """Run a user function with these arguments.
 
     Bounded: depth 24, the same function twice on the stack, 12 distinct contexts of a function in one run (more where
-    they took 400 steps at most together), 500 steps in other files than the one that is entered by protocol; past that
-    the result is Unknown. A call in a context that
-    was seen with an unchanged heap is answered from memory.
+    they took 400 steps or a fifth of the run's budget at most together), 500 steps in other files than the one that is
+    entered by protocol; past that the result is Unknown. A call in a context that was seen with an unchanged heap is
+    answered from memory.
     """
     node = function.node
     if machine.trace is not None and SCRIPTED in function.attributes:
@@ -87,7 +88,7 @@ def invoke(
             remembered: Value = hit[0]
             return remembered
     times, spent = machine.contexts.get(node, (0, 0))
-    if times >= MAX_CONTEXTS and spent > MAX_STEPS_CONTEXTS:
+    if times >= MAX_CONTEXTS and spent > max(MIN_STEPS_CONTEXTS, machine.budget // SHARE_OF_CONTEXTS):
         _cut(machine, "contexts", node, receiver)
         return UNKNOWN
     machine.contexts[node] = times + 1, spent
