@@ -45,10 +45,11 @@ class Decision:
     """The answer to a condition: known, or a choice with the polarity with which its key stands in the condition.
 
     `is_free` is False where the answer follows from what was computed (where a tensor is) and is no choice at all.
-    `default`: whether it holds where the program is started without arguments.
+    `default`: whether it holds where the program is started without arguments. `test`: what was asked, where that is
+    about numbers or what tensors hold.
     """
 
-    __slots__ = ("truth", "key", "choice", "polarity", "is_free", "default")
+    __slots__ = ("truth", "key", "choice", "polarity", "is_free", "default", "test")
 
     def __init__(
         self,
@@ -65,12 +66,15 @@ class Decision:
         self.polarity = polarity
         self.is_free = is_free
         self.default = default
+        self.test: ir.Expr | None = None
 
     def negated(self) -> Decision:
         """The decision of `not condition`."""
         answer = None if self.truth is None else not self.truth
         default = None if self.default is None else not self.default
-        return Decision(answer, self.key, self.choice, not self.polarity, self.is_free, default)
+        contrary = Decision(answer, self.key, self.choice, not self.polarity, self.is_free, default)
+        contrary.test = self.test
+        return contrary
 
     def guards(self, holds: bool) -> bool:
         """Whether an option of the user's own stands guard where the condition holds (or does not)."""
@@ -230,7 +234,11 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
             machine.vouched.add(key)
             machine.guards += 1
         return YES if settled is polarity else NO
-    return Decision(None, key, choice, polarity, not _asks_where(test), default)
+    decision = Decision(None, key, choice, polarity, not _asks_where(test), default)
+    asks_content = kind is Tensor or (isinstance(test, ir.Compare) and test.operator not in ("is", "is-not"))
+    if asks_content and decision.is_free:
+        decision.test = test
+    return decision
 
 
 def _more_arguments(number: int) -> Answer:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.store import MISSING
 from devlint.analysis.values import (
+    ANY_SIZE,
     BOOL,
     NUMBER,
     POISON,
@@ -178,7 +179,7 @@ class Loss:
         joined.assumed = a.assumed and b.assumed
         joined.requires_grad = a.requires_grad if a.requires_grad == b.requires_grad else None
         joined.is_parameter = a.is_parameter and b.is_parameter
-        joined.size = a.size if a.size == b.size else None
+        joined.size = a.size if a.size == b.size else ANY_SIZE if ANY_SIZE in (a.size, b.size) else None
         joined.dtype = a.dtype if a.dtype == b.dtype else None
         joined.pinned = a.pinned and b.pinned
         if a.pending is not None and b.pending is not None:

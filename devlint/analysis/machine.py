@@ -214,6 +214,7 @@ class Machine:
         self.guards = 0
         self.connective: ir.Bool | None = None
         self.vouched: set[ChoiceKey] = set()
+        self.round_began = 0
 
     # -- running
 

@@ -76,6 +76,8 @@ def meet(
                 continue
             if first is None:
                 first = tensor
+            if tensor.sides is not None and part.demand in ("combine", "strict") and _holds_several(part.value):
+                strict += [(side, part) for side in tensor.sides if _is_strict(side, part)]
             if tensor.device is None or tensor.size == 0:
                 unknown = True  # an empty tensor is a placeholder: what is computed later takes its place
                 continue
@@ -104,6 +106,14 @@ def meet(
     return (first if first is not None and first.device is None else None) or (
         first if not welcome else Tensor(None, first.rank if first else None)
     ), False
+
+
+def _is_strict(side: Tensor, part: Part) -> bool:
+    return side.size != 0 and side.device != POISON and (part.demand == "strict" or bool(side.rank))
+
+
+def _holds_several(value: Value) -> bool:
+    return isinstance(value, Sequence) and (value.open or len(value.items) > 1)
 
 
 _EVIDENCE_ENOUGH: frozenset[CauseKind] = frozenset(
