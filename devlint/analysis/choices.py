@@ -100,6 +100,23 @@ def is_gpu_option(key: str) -> bool:
     return any(word in name for word in ("cuda", "gpu", "cpu", "device", "accel"))
 
 
+def are_independent(one: ChoiceKey, other: ChoiceKey) -> bool:
+    """Whether two conditions are options of the user's that may have any answers together.
+
+    Comparisons of one option exclude each other, and of the options that are about where a program runs one is meant.
+    """
+    if not isinstance(one, str) or not isinstance(other, str) or (is_gpu_option(one) and is_gpu_option(other)):
+        return False
+    names = {_option(one), _option(other)}
+    return len(names) == 2 and "" not in names
+
+
+def _option(key: str) -> str:
+    """The name of the one option that a condition is about; "" if it is about something else."""
+    name = re.match(r"[\w.]+(?= |$)", key)
+    return "" if name is None or " and " in key or " or " in key else name.group()
+
+
 _FLAG = re.compile(
     r"((no|use|with|enable|disable|without|is|on|force)_?)?(cuda|gpu|cpu|accel(erator)?)(_only)?|device == '(cpu|cuda)'"
 )

@@ -90,12 +90,21 @@ def fork(
     if first is None and second is None and _varies(machine, decision, frame):
         _keep_sides(machine, first_delta, {identity: entry[3] for identity, entry in second_delta.items()})
     if loss.lost and decision.is_free:
+        _note_behind(machine, decision, first_delta)
+        _note_behind(machine, decision, second_delta)
         machine.promoted.setdefault(decision.key, choice)
     loss.lost = lost_before or loss.lost
     note_either(machine, frame)
     if opened:
         store.close()
     return signal
+
+
+def _note_behind(machine: Machine, decision: Decision, delta: Delta) -> None:
+    """Tensors that one side moved in place lost their device behind the condition."""
+    for target, key, is_slot, _ in delta.values():
+        if is_slot and key == "device" and isinstance(target, Tensor) and target.device is None:
+            machine.store.set(target, "behind", target.behind or decision.key)
 
 
 def _try_other(machine: Machine, decision: Decision, other: Callable[[], Signal | None], mark: int) -> None:

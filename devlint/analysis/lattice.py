@@ -176,6 +176,8 @@ class Loss:
             self.lost = True
         device = a.device if a.device == b.device else None
         joined = Tensor(device, a.rank if a.rank == b.rank else None, a.origin if device else None)
+        if device is None:
+            joined.behind = a.behind or b.behind or (None if self.behind is None else self.behind[0])
         joined.assumed = a.assumed and b.assumed
         joined.requires_grad = a.requires_grad if a.requires_grad == b.requires_grad else None
         joined.is_parameter = a.is_parameter and b.is_parameter

@@ -48,6 +48,8 @@ def derived(tensor: Tensor, rank: int | None = -1) -> Tensor:
     made.requires_grad = True if tensor.is_parameter else tensor.requires_grad
     made.pending = tensor.pending
     made.dtype = tensor.dtype
+    if tensor.device is None:
+        made.behind = tensor.behind
     return made
 
 

@@ -161,7 +161,7 @@ class Tensor(Value):
     `requires_grad`: True, False or None. `dtype`: `torch.float32` or None. `pinned`: in page-locked host memory.
     `base`: the tensor of which this is a view, by indexing. `is_element`: taken by a number out of a tensor of unknown
     rank, so that it may have no dimensions left. `sides`: for an item of a list that grows in a loop, the tensors that
-    it is in rounds that went one way or the other.
+    it is in rounds that went one way or the other. `behind`: the condition behind which its device was lost by a join.
     """
 
     __slots__ = (
@@ -178,6 +178,7 @@ class Tensor(Value):
         "base",
         "is_element",
         "sides",
+        "behind",
     )
 
     def __init__(
@@ -205,6 +206,7 @@ class Tensor(Value):
         self.base: Tensor | None = None
         self.is_element = False
         self.sides: tuple[Tensor, Tensor] | None = None
+        self.behind: ChoiceKey | None = None
 
     def __repr__(self) -> str:
         return f"Tensor({self.device}, rank={self.rank}, {self.origin and self.origin.kind})"
