@@ -20,6 +20,7 @@ from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import build, from_keys
 from devlint.analysis.modules import members
 from devlint.analysis.plain import compute, length, sequence, without_repeats
+from devlint.analysis.results import first_size
 from devlint.analysis.values import (
     ARGUMENT_COUNTS,
     BOOL,
@@ -240,7 +241,7 @@ def size(machine: Machine, call: Call) -> Value | None:
     if known is not None:
         return const(known)
     if isinstance(value, Tensor):
-        return SIZE if value.size is None else const(value.size)
+        return first_size(value)
     if isinstance(value, Const) and value.value is not None:
         raise Crash("TypeError")
     if isinstance(value, Instance):

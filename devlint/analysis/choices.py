@@ -45,10 +45,11 @@ class Decision:
     """The answer to a condition: known, or a choice with the polarity with which its key stands in the condition.
 
     `is_free` is False where the answer follows from what was computed (where a tensor is) and is no choice at all.
-    `default`: whether it holds where the program is started without arguments.
+    `default`: whether it holds where the program is started without arguments. `test`: what was asked, where that is
+    about numbers or what tensors hold.
     """
 
-    __slots__ = ("truth", "key", "choice", "polarity", "is_free", "default")
+    __slots__ = ("truth", "key", "choice", "polarity", "is_free", "default", "test")
 
     def __init__(
         self,
@@ -65,12 +66,15 @@ class Decision:
         self.polarity = polarity
         self.is_free = is_free
         self.default = default
+        self.test: ir.Expr | None = None
 
     def negated(self) -> Decision:
         """The decision of `not condition`."""
         answer = None if self.truth is None else not self.truth
         default = None if self.default is None else not self.default
-        return Decision(answer, self.key, self.choice, not self.polarity, self.is_free, default)
+        contrary = Decision(answer, self.key, self.choice, not self.polarity, self.is_free, default)
+        contrary.test = self.test
+        return contrary
 
     def guards(self, holds: bool) -> bool:
         """Whether an option of the user's own stands guard where the condition holds (or does not)."""
@@ -94,6 +98,23 @@ def is_gpu_option(key: str) -> bool:
     """Whether an option of the program is, by its name, about where it runs: `args.no_cuda`, `opt['gpu']`."""
     name = key.rpartition(".")[2].lower()
     return any(word in name for word in ("cuda", "gpu", "cpu", "device", "accel"))
+
+
+def are_independent(one: ChoiceKey, other: ChoiceKey) -> bool:
+    """Whether two conditions are options of the user's that may have any answers together.
+
+    Comparisons of one option exclude each other, and of the options that are about where a program runs one is meant.
+    """
+    if not isinstance(one, str) or not isinstance(other, str) or (is_gpu_option(one) and is_gpu_option(other)):
+        return False
+    names = {_option(one), _option(other)}
+    return len(names) == 2 and "" not in names
+
+
+def _option(key: str) -> str:
+    """The name of the one option that a condition is about; "" if it is about something else."""
+    name = re.match(r"[\w.]+(?= |$)", key)
+    return "" if name is None or " and " in key or " or " in key else name.group()
 
 
 _FLAG = re.compile(
@@ -237,7 +258,11 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
             machine.vouched.add(key)
             machine.guards += 1
         return YES if settled is polarity else NO
-    return Decision(None, key, choice, polarity, not _asks_where(test), default)
+    decision = Decision(None, key, choice, polarity, not _asks_where(test), default)
+    asks_content = kind is Tensor or (isinstance(test, ir.Compare) and test.operator not in ("is", "is-not"))
+    if asks_content and decision.is_free:
+        decision.test = test
+    return decision
 
 
 def _more_arguments(number: int) -> Answer:

@@ -87,13 +87,24 @@ def fork(
     loss.behind = behind(decision)
     signal = _rejoin(machine, frame, decision, first, second, first_delta, second_delta)
     loss.behind = None
+    if first is None and second is None and _varies(machine, decision, frame):
+        _keep_sides(machine, first_delta, {identity: entry[3] for identity, entry in second_delta.items()})
     if loss.lost and decision.is_free:
+        _note_behind(machine, decision, first_delta)
+        _note_behind(machine, decision, second_delta)
         machine.promoted.setdefault(decision.key, choice)
     loss.lost = lost_before or loss.lost
     note_either(machine, frame)
     if opened:
         store.close()
     return signal
+
+
+def _note_behind(machine: Machine, decision: Decision, delta: Delta) -> None:
+    """Tensors that one side moved in place lost their device behind the condition."""
+    for target, key, is_slot, _ in delta.values():
+        if is_slot and key == "device" and isinstance(target, Tensor) and target.device is None:
+            machine.store.set(target, "behind", target.behind or decision.key)
 
 
 def _try_other(machine: Machine, decision: Decision, other: Callable[[], Signal | None], mark: int) -> None:
@@ -182,7 +193,7 @@ def _rejoin(
     _settle_choice(machine, frame, decision, left, first is not None)
     _keep_return(machine, frame, decision, left)
     if left is BREAK or left is CONTINUE:
-        frame.leaving.append((left.kind, delta_left))
+        frame.leaving.append((left.kind, delta_left, _varies(machine, decision, frame)))
     if takes_device:
         machine.loss.lost = True
     return None
@@ -236,12 +247,14 @@ def loop(
     outer, frame.leaving = frame.leaving, []
     weighed, machine.weighed = machine.weighed, False
     frame.loops.append(node)
-    left: list[tuple[str, Delta]] = []
+    left: list[tuple[str, Delta, bool]] = []
+    began = machine.round_began
     try:
         try:
             signal = _rounds(machine, items, is_open, body, node, frame)
         finally:
             frame.loops.pop()
+            machine.round_began = began
             left, frame.leaving = frame.leaving, outer
             machine.weighed = machine.weighed or weighed
         if signal is BREAK:
@@ -272,6 +285,7 @@ def _rounds(
     for item in items[:limit]:
         count += 1
         mark, began = store.mark(), birth()
+        machine.round_began = began
         signal = body(item)
         if signal is not None and signal is not CONTINUE:
             return signal
@@ -327,13 +341,51 @@ def _later_round(machine: Machine, item: Value, body: Callable[[Value], Signal |
     return None
 
 
-def _come_back(machine: Machine, left: list[tuple[str, Delta]], kind: str) -> None:
+def _come_back(machine: Machine, left: list[tuple[str, Delta, bool]], kind: str) -> None:
     """Join what was written on the ways that left by `break` (`continue`) into the state after the loop (round)."""
     lost = machine.loss.lost
-    for way, delta in left:
+    for way, delta, varies in left:
         if way == kind:
+            stayed = {identity: getattr(entry[0], entry[1]) for identity, entry in delta.items() if entry[2]}
             machine.store.merge(delta, {}, machine.loss.join)
+            if varies:
+                _keep_sides(machine, delta, stayed)
     machine.loss.lost = lost
+
+
+def _varies(machine: Machine, decision: Decision, frame: Frame) -> bool:
+    """Whether a condition may have another answer in each round of the running loop: it asks for what a round binds."""
+    if decision.test is None or not frame.loops:
+        return False
+    bound = _bound(machine, frame.loops[-1])
+    return any(isinstance(part, ir.Name) and part.id in bound for part in walk(decision.test))
+
+
+def _bound(machine: Machine, loop: ir.Node) -> frozenset[str]:
+    """The names that a loop binds in each round."""
+    known = machine.project.bound.get(loop)
+    if known is None:
+        targets = [getattr(loop, "target", None)]
+        for part in walk(getattr(loop, "body", [])):
+            if isinstance(part, (ir.Assign, ir.For)):
+                targets += part.targets if isinstance(part, ir.Assign) else [part.target]
+        names = (part.id for part in walk([part for part in targets if part is not None]) if isinstance(part, ir.Name))
+        known = machine.project.bound[loop] = frozenset(names)
+    return known
+
+
+def _keep_sides(machine: Machine, first: Delta, second: dict[tuple[int, Any], Any]) -> None:
+    """Where lists that were there before the round got tensors of two devices, one a way, they come to hold both."""
+    for identity, (target, key, is_slot, one) in first.items():
+        other = second.get(identity)
+        if not is_slot or key != "items" or one.__class__ is not list or other.__class__ is not list:
+            continue
+        if target.born > machine.round_began or len(one) != len(other):
+            continue
+        for a, b, joined in zip(one, other, target.items, strict=False):
+            if isinstance(a, Tensor) and isinstance(b, Tensor) and isinstance(joined, Tensor):
+                if joined.device is None and a.device is not None and b.device is not None:
+                    joined.sides = (a, b)
 
 
 def _leave_open(machine: Machine, start: int, node: ir.Node, frame: Frame) -> None:

@@ -46,7 +46,8 @@ class Frame:
     left; `return_keys`: the conditions under which they left. `loops`: how many loops are around the running
     statement, `loop_sites` their nodes. `branches`: how many `if`s; `guarded`: an `if` that would have left is passed.
     `settled`: the choices that are answered until this activation ends, since the other answer has left it.
-    `leaving`: what was written on ways that left the running loop or round by `break` and `continue`. `is_manager`: of
+    `leaving`: what was written on ways that left the running loop or round by `break` and `continue`, and whether
+    the condition varies from round to round. `is_manager`: of
     a function that `contextlib.contextmanager` decorates; `resumes_at` marks the writes that such a function makes
     after its `yield`.
     """
@@ -89,7 +90,7 @@ class Frame:
         self.nonlocals: frozenset[str] = frozenset()
         self.branches = 0
         self.guarded = False
-        self.leaving: list[tuple[str, Any]] = []
+        self.leaving: list[tuple[str, Any, bool]] = []
         self.settled: frozenset[str] = frozenset()
         self.is_manager = False
         self.resumes_at: int | None = None

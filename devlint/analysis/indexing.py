@@ -16,6 +16,7 @@ from devlint.analysis.results import (
     derived,
 )
 from devlint.analysis.values import (
+    ANY_SIZE,
     POISON,
     SLICE,
     SOME_RANK,
@@ -49,9 +50,20 @@ def tensor_item(machine: Machine, value: Tensor, index: Value, node: ir.Node, fr
         made.is_element = made.rank is None and isinstance(index, (Const, Scalar))
     else:
         made = derived(value)
+    if _is_picked(value, index, indices):
+        made.size = ANY_SIZE
     if value.pinned and not indices:
         made.pinned, made.base = True, value
     return made
+
+
+def _is_picked(value: Tensor, index: Value, indices: list[Tensor]) -> bool:
+    """Whether it depends on contents how many rows an index takes: a mask does, or where they were picked before."""
+    for used in indices:
+        if used.size == ANY_SIZE or (used.dtype == "torch.bool" and used.rank != 0):
+            return True
+    first = index.items[0] if isinstance(index, Sequence) and index.kind == "tuple" and index.items else index
+    return value.size == ANY_SIZE and first is SLICE
 
 
 def _is_number(index: Tensor) -> bool:
@@ -145,8 +157,9 @@ def iterate_tensor(machine: Machine, value: Tensor, node: ir.Node, frame: Frame,
     """Iterating a tensor gives its slices."""
     rank = value.rank
     inner = None if rank is None or rank >= SOME_RANK else max(rank - 1, 0)
-    count = max(wanted, 2) if value.size is None else min(max(value.size, wanted), 8)
+    known = None if value.size == ANY_SIZE else value.size
+    count = max(wanted, 2) if known is None else min(max(known, wanted), 8)
     parts = [derived(value, inner) for _ in range(count)]
     for part in parts:
         part.is_element = inner is None
-    return Iteration([*parts], value.size is None)
+    return Iteration([*parts], known is None)

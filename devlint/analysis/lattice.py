@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.store import MISSING
 from devlint.analysis.values import (
+    ANY_SIZE,
     BOOL,
     NUMBER,
     POISON,
@@ -178,10 +179,12 @@ class Loss:
             self.lost = True
         device = a.device if a.device == b.device else None
         joined = Tensor(device, a.rank if a.rank == b.rank else None, a.origin if device else None)
+        if device is None:
+            joined.behind = a.behind or b.behind or (None if self.behind is None else self.behind[0])
         joined.assumed = a.assumed and b.assumed
         joined.requires_grad = a.requires_grad if a.requires_grad == b.requires_grad else None
         joined.is_parameter = a.is_parameter and b.is_parameter
-        joined.size = a.size if a.size == b.size else None
+        joined.size = a.size if a.size == b.size else ANY_SIZE if ANY_SIZE in (a.size, b.size) else None
         joined.dtype = a.dtype if a.dtype == b.dtype else None
         joined.pinned = a.pinned and b.pinned
         joined.is_element = joined.rank is None and (_may_be_number(a) or _may_be_number(b))

@@ -223,6 +223,10 @@ class Machine:
         """Decorators that were long at work and gave back what they decorated, and how often."""
         self.built: dict[Class, Built] = {}
         """What building an instance by protocol made, by class."""
+        self.met: set[ir.Node] = set()
+        """Where, with nothing assumed, an operand of known device met one whose device was lost behind a condition."""
+        self.pairs: dict[tuple[ChoiceKey, ChoiceKey], None] = {}
+        """Conditions behind which operands of one operation lost their devices."""
         self.begin(10_000, {})
 
     def begin(self, budget: int, assume: dict[ChoiceKey, bool]) -> None:
@@ -260,6 +264,7 @@ class Machine:
         self.connective: ir.Bool | None = None
         self.missed: ir.Compare | None = None
         self.vouched: set[ChoiceKey] = set()
+        self.round_began = 0
 
     # -- running
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Items
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.devices import source_text
@@ -17,6 +18,7 @@ from devlint.syntax import ir
 from devlint.syntax.walk import walk
 
 if TYPE_CHECKING:
+    from devlint.analysis.choices import ChoiceKey
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
 
@@ -69,6 +71,7 @@ def meet(
     poisoned: Tensor | None = None
     first: Tensor | None = None
     unknown = False
+    lost: list[ChoiceKey] = []
     for part in parts:
         for tensor in tensors_in(part.value):
             if tensor.device == POISON:
@@ -76,6 +79,10 @@ def meet(
                 continue
             if first is None:
                 first = tensor
+            if tensor.sides is not None and part.demand in ("combine", "strict") and _holds_several(part.value):
+                strict += [(side, part) for side in tensor.sides if _is_strict(side, part)]
+            if tensor.behind is not None and tensor.device is None:
+                lost.append(tensor.behind)
             if tensor.device is None or tensor.size == 0:
                 unknown = True  # an empty tensor is a placeholder: what is computed later takes its place
                 continue
@@ -89,6 +96,8 @@ def meet(
                 strict.append((tensor, part))
     if poisoned is not None:
         return poisoned, True
+    if lost:
+        note_lost(machine, lost, bool(strict), node)
     if len({tensor.device for tensor, _ in strict}) > 1:
         clash(machine, strict, operation, node, frame, callee, cause)
         return None, True
@@ -104,6 +113,28 @@ def meet(
     return (first if first is not None and first.device is None else None) or (
         first if not welcome else Tensor(None, first.rank if first else None)
     ), False
+
+
+def note_lost(machine: Machine, lost: list[ChoiceKey], is_known: bool, node: ir.Node) -> None:
+    """Operands met whose devices were lost behind conditions: two of these may be worth a run together."""
+    if not machine.assume:
+        if is_known:
+            machine.met.add(node)
+        keys = lost
+    elif is_known and node not in machine.met:
+        keys = [*machine.assume, *lost]
+    else:
+        return
+    for one, other in combinations(dict.fromkeys(keys), 2):
+        machine.pairs[one, other] = None
+
+
+def _is_strict(side: Tensor, part: Part) -> bool:
+    return side.size != 0 and side.device != POISON and (part.demand == "strict" or bool(side.rank))
+
+
+def _holds_several(value: Value) -> bool:
+    return isinstance(value, Sequence) and (value.open or len(value.items) > 1)
 
 
 _EVIDENCE_ENOUGH: frozenset[CauseKind] = frozenset(

@@ -67,6 +67,14 @@ class Origin:
         made.holder = holder
         return made
 
+    def released(self) -> Origin:
+        """The same mark on a copy that no cache holds."""
+        if self.holder is None:
+            return self
+        made = Origin(self.kind, self.site, self.frame, self.tick, self.device, self.note, self.previous, self.node)
+        made.source = self.source
+        return made
+
     def find(self, *kinds: MarkKind) -> Origin | None:
         """Return the newest mark of one of these kinds."""
         origin: Origin | None = self

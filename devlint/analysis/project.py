@@ -36,6 +36,8 @@ class Project:
         self._rows: tuple[str, list[str]] = ("", [])
         self.growing: dict[ir.Node, list[ir.Expr]] = {}
         """What a loop appends to, by loop."""
+        self.bound: dict[ir.Node, frozenset[str]] = {}
+        """The names that a loop binds, by loop."""
         self.questions: dict[ir.Node, tuple[ChoiceKey, bool]] = {}
         """What conditions without a name ask, and with which polarity."""
 

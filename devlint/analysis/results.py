@@ -9,7 +9,9 @@ from devlint.analysis.dispatch import (
     Call,
 )
 from devlint.analysis.values import (
+    ANY_SIZE,
     BOOL,
+    COUNT,
     DTYPE,
     NONE,
     NUMBER,
@@ -48,6 +50,8 @@ def derived(tensor: Tensor, rank: int | None = -1) -> Tensor:
     made.pending = tensor.pending
     made.dtype = tensor.dtype
     made.is_element = rank == -1 and tensor.is_element
+    if tensor.device is None:
+        made.behind = tensor.behind
     return made
 
 
@@ -66,16 +70,21 @@ def device_of(value: Tensor) -> Value:
     return made
 
 
+def first_size(value: Tensor) -> Value:
+    """The length of the first dimension; it may be 0 only where rows were picked."""
+    return SIZE if value.size is None else COUNT if value.size == ANY_SIZE else const(value.size)
+
+
 def shape(value: Tensor) -> Value:
     """`tensor.shape`."""
     rank = value.rank
     if rank is not None and rank < SOME_RANK:
         items: list[Value] = [SIZE] * rank
-        if rank and value.size is not None:
-            items[0] = const(value.size)
+        if rank:
+            items[0] = first_size(value)
         made = Sequence("tuple", items)
     else:
-        made = Sequence("tuple", [SIZE, SIZE], True)
+        made = Sequence("tuple", [COUNT if value.size == ANY_SIZE else SIZE, SIZE], True)
     made.is_shape = True
     return made
 
@@ -124,12 +133,16 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
     if isinstance(out, Value) and not is_none(out) and result == "tensor":
         return out if isinstance(out, Tensor) else Tensor(None)
     made = build(result, main, result_rank(row, main, bound))
-    if isinstance(made, Tensor) and main.is_element and made.rank is None:
-        made.is_element = row.rank in ("keep", "broadcast")
-    if isinstance(made, Tensor) and (
-        (row.effect == "keep" and row.rank == "keep") or (main.size == 0 and row.rank == "broadcast")
-    ):
-        made.size = main.size
+    if isinstance(made, Tensor):
+        made.is_element = main.is_element and made.rank is None and row.rank in ("keep", "broadcast")
+        kept = row.effect == "keep" and row.rank == "keep"
+        picked = row.effect == "keep" and main.size == ANY_SIZE and row.rank in ("some", "unknown")
+        if kept or picked or (main.size == 0 and row.rank == "broadcast"):
+            made.size = main.size
+    if "picks" in row.flags and result in (row.result, "tensors"):
+        for part in made.items if isinstance(made, Sequence) else (made,):
+            if isinstance(part, Tensor):
+                part.size = ANY_SIZE
     return made
 
 

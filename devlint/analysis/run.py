@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any, Final
 
 from devlint.analysis import rooms as _rooms  # registers every room
+from devlint.analysis.choices import ChoiceKey, are_independent
 from devlint.analysis.entries import is_program, protocol_entries
 from devlint.analysis.events import Event
 from devlint.analysis.frames import Namespace
@@ -27,6 +28,7 @@ assert _rooms
 
 MAX_CHOICES_PROGRAM = 4
 MAX_CHOICES_ENTRY = 3
+MAX_PAIRS = 3
 
 _COLLECT: Final = (100_000, 20, 100)
 """When garbage is looked for: activations and functions hold each other, so that counting references frees few."""
@@ -331,6 +333,7 @@ class _Runner:
         count = len(machine.visited)
         machine.events, machine.consulted, machine.evidence = {}, set(), {}
         machine.launched = False
+        machine.met, machine.pairs = set(), {}
         base = self._attempt(machine, run, budget, {}, not by_protocol)
         spent = machine.steps
         promoted, defaults = dict(machine.promoted), dict(machine.defaults)
@@ -345,6 +348,14 @@ class _Runner:
                     break
                 self._attempt(machine, run, budget, {key: answer})
                 spent += machine.steps
+        for assume in [] if by_protocol else _together(machine):
+            if time.monotonic() > deadline:
+                raise _TooSlow
+            if spent > 3 * budget:
+                self.analysis.statistics["budget: choices"] += 1
+                break
+            self._attempt(machine, run, budget, assume)
+            spent += machine.steps
         if time.monotonic() > deadline:
             raise _TooSlow
         if not by_protocol:
@@ -384,6 +395,13 @@ class _Runner:
         machine.store.log = None
         machine.state = state
         return delta
+
+
+def _together(machine: Machine) -> list[dict[ChoiceKey, bool]]:
+    """What is to be assumed of two conditions at a time: those whose operands met, if they may have any answers."""
+    pairs = dict.fromkeys(frozenset(pair) for pair in machine.pairs if are_independent(*pair))
+    keys = [sorted(pair, key=str) for pair in list(pairs)[:MAX_PAIRS]]
+    return [{one: first, other: second} for one, other in keys for first in (True, False) for second in (True, False)]
 
 
 class _TooSlow(Exception):

@@ -20,11 +20,13 @@ from devlint.analysis.moves import note_transfer
 from devlint.analysis.results import (
     derived,
     device_of,
+    first_size,
     is_any_content,
     shape,
 )
 from devlint.analysis.rows import apply_row
 from devlint.analysis.values import (
+    ANY_SIZE,
     COUNT,
     NONE,
     NUMBER,
@@ -322,16 +324,14 @@ def method_get_device(machine: Machine, value: Tensor, call: Call, name: str) ->
 def method_size(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     """`tensor.size()`, `tensor.size(0)`."""
     if call.positional or call.keywords:
-        if constant(call.argument(0, "dim")) == 0 and value.size is not None:
-            return const(value.size)
-        return SIZE
+        return first_size(value) if constant(call.argument(0, "dim")) == 0 else SIZE
     return shape(value)
 
 
 @on(METHODS, "numel", "nelement")
 def method_numel(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     """`tensor.numel()`."""
-    return const(0) if value.size == 0 else SIZE
+    return first_size(value) if value.size in (0, ANY_SIZE) else SIZE
 
 
 @on(METHODS, "dim", "ndimension")

@@ -166,13 +166,16 @@ class Tensor(Value):
     """A tensor object.
 
     `device`: `cpu`, `cuda:0`, ...; None is unknown, POISON was part of a reported crash.
-    `rank`: number of dimensions (SOME_RANK: at least one), None unknown; `size`: length of the first, if known.
+    `rank`: number of dimensions (SOME_RANK: at least one), None unknown; `size`: length of the first, if known, or
+    ANY_SIZE.
     `origin`: how it came to be. `is_parameter`: an `nn.Parameter`. `assumed`: an input by protocol.
     `pending`: for a non-blocking copy to the host, the number of synchronizations there had been.
     `requires_grad`: True, False or None. `dtype`: `torch.float32` or None. `pinned`: in page-locked host memory.
     `base`: the tensor of which this is a view, by indexing. `is_element`: taken by a number out of a tensor of unknown
     rank, so that it may have no dimensions left. `attributes`: what the program itself set on it (replaced, never
-    mutated). `keeps_grad`: a backward pass may leave its gradient in `.grad`, as that of a leaf.
+    mutated). `keeps_grad`: a backward pass may leave its gradient in `.grad`, as that of a leaf. `sides`: for an item of
+    a list that grows in a loop, the tensors that it is in rounds that went one way or the other. `behind`: the condition
+    behind which its device was lost by a join.
     """
 
     __slots__ = (
@@ -190,6 +193,8 @@ class Tensor(Value):
         "is_element",
         "attributes",
         "keeps_grad",
+        "sides",
+        "behind",
     )
 
     def __init__(
@@ -218,6 +223,8 @@ class Tensor(Value):
         self.is_element = False
         self.attributes: dict[str, Value] | None = None
         self.keeps_grad = True
+        self.sides: tuple[Tensor, Tensor] | None = None
+        self.behind: ChoiceKey | None = None
 
     def __repr__(self) -> str:
         return f"Tensor({self.device}, rank={self.rank}, {self.origin and self.origin.kind})"
@@ -483,6 +490,8 @@ ARGUMENT_COUNTS: Final = (Scalar(0, "number"), Scalar(1, "number"))
 _SMALL: Final = [Const(number) for number in range(-8, 257)]
 SOME_RANK: Final = 64
 """The rank of a tensor that has dimensions, nobody knows how many."""
+ANY_SIZE: Final = -1
+"""The size of a tensor whose rows were picked by what they hold: there may be none."""
 MAX_ITEMS: Final = 64
 """How many items of a container are kept apart; past that it is open."""
 

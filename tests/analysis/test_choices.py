@@ -214,3 +214,63 @@ def test_a_program_that_needs_arguments_has_some() -> None:
     assert {row for row, _, _ in mixed(text)} == {6}
     asked = "def run(x, y):\n    if not sys.argv[1:]:\n        return\n    x.cuda() + y\nimport sys\nrun(x, y)\n"
     assert {row for row, _, _ in mixed(asked)} == {4}
+
+
+PAIRS = """\
+import argparse
+import torch
+from torch import nn
+parser = argparse.ArgumentParser()
+parser.add_argument("--fast", action="store_true")
+parser.add_argument("--slow", action="store_true")
+parser.add_argument("--cuda", action="store_true")
+parser.add_argument("--gpu", action="store_true")
+parser.add_argument("--size", type=int)
+args = parser.parse_args()
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+x, y = torch.ones(4), torch.ones(4)
+net = nn.Linear(4, 4)
+"""
+PAIR_ROW = PAIRS.count("\n") + 1
+
+
+def clashes(text: str) -> set[int]:
+    events = analysed(PAIRS + text + "print(x)\n").events
+    return {event.site.row - PAIR_ROW + 1 for event in events if isinstance(event, MixedDevices)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if args.fast:\n    x = x.to(device)\nif args.slow:\n    y = y.to(device)\nx + y\n",
+        "if args.fast:\n    x = x.to(device)\nif args.slow:\n    y = y.to(device)\n(x * 2).relu() + y\n",
+        "if args.fast:\n    net.to(device)\nif args.slow:\n    y = y.to(device)\nnet(y)\n",
+        "if args.fast:\n    x = x.to(device)\nif args.size is not None:\n    y = y.to(device)\nx + y\n",
+    ],
+)
+def test_operands_behind_two_options_are_explored_together(text: str) -> None:
+    assert clashes(text) == {5}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if args.fast:\n    x = x.to(device)\nif args.fast:\n    y = y.to(device)\nx + y\n",
+        "if args.fast:\n    x = x.to(device)\nif args.slow:\n    y = y.to(device)\nx + y.to(x.device)\n",
+        "if args.fast and args.slow:\n    parser.error('one of them')\n"
+        "if args.fast:\n    x = x.to(device)\nif not args.fast:\n    y = y.cpu()\nelse:\n    y = y.to(device)\nx + y\n",
+        "if args.size is None:\n    x = x.to(device)\nif args.size != 1:\n    y = y.to(device)\nx + y\n",
+        "if args.cuda:\n    x = x.cuda()\nif args.gpu:\n    y = y.cuda()\nx + y\n",
+        "fast = args.fast and len(str(args)) > 3\nif fast:\n    x = x.to(device)\n"
+        "if args.fast:\n    if fast:\n        y = y.to(device)\nx + y\n",
+    ],
+)
+def test_options_that_hang_together_are_not(text: str) -> None:
+    assert clashes(text) == set()
+
+
+def test_pairs_cost_no_more_than_choices_may() -> None:
+    """Many options whose operands meet: the number of runs is bounded."""
+    text = "".join(f"z{i} = torch.ones(4)\nif args.a{i}:\n    z{i} = z{i}.to(device)\n" for i in range(12))
+    sums = "".join(f"z{i} + z{j}\n" for i in range(12) for j in range(i))
+    assert analysed(PAIRS + text + sums + "print(x)\n").statistics["runs"] <= 3 * (1 + 2 * 4 + 4 * 3)

@@ -341,6 +341,72 @@ if w.type() == x.type():
     w = w.to(device)
 x + w  # DEV301: gpu1 gpu2
 """,
+    "rows that are picked may be none": """
+x = torch.rand(4, 3, device=device)
+picked = x[x[:, 0] > 2]
+if picked.shape[0] == 0:
+    a = torch.zeros(1)  #= cpu
+if not len(picked[:, 1:].float()):
+    b = torch.zeros(1)  #= cpu
+places = torch.nonzero(x.sum(1) > 9).squeeze(1)
+if places.numel() == 0:
+    c = x + 1  #= gpu
+if x[places].size(0) == 0:
+    d = x + 1  #= gpu
+if torch.where(x > 2)[0].numel() < 1 and not torch.masked_select(x, x > 2).shape[0]:
+    e = x + 1  #= gpu
+g = x.shape[0] > 0  #= True
+h = torch.where(x > 2, x, x).shape[0] == 0  #= False
+""",
+    "lists of rounds that went two ways": """
+x = torch.rand(4, 3, device=device) + 1
+both = []
+for row in x:
+    if row.sum() > 1e9 or row is x:
+        both.append(torch.zeros(3))
+        continue
+    both.append(row)
+rows = [part.to(device) for part in both]
+a = torch.stack(rows)  #= gpu
+once = []
+never = float(torch.rand(1)) > 2
+for row in x:
+    if never:
+        once.append(row.cpu())
+    else:
+        once.append(row)
+torch.stack(once)
+for row in x:
+    pair = []
+    if row.sum() > 0:
+        pair.append(row.cpu())
+        pair.append(torch.zeros(3))
+    else:
+        pair.append(row)
+        pair.append(torch.zeros(3, device=device))
+    torch.stack(pair)
+""",
+    "lists of rounds that went two ways, stacked": """
+x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], device=device)
+both = []
+for row in x:
+    if row.sum() > 4:
+        both.append(torch.zeros(2))
+    else:
+        both.append(row)
+a = torch.stack(both)  # DEV301: gpu1 gpu2
+""",
+    "lists of rounds that went two ways, in another order": """
+x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], device=device)
+both = []
+for row in x:
+    large = row[row > 3]
+    if not large.shape[0] > 0:
+        both.append(row.cpu())
+        continue
+    both.append(row)
+a = torch.cat(both)  # DEV301: gpu1 gpu2
+""",
 }
 
 

@@ -605,6 +605,90 @@ y.sum().backward()
 a = seen[0]  #= gpu
 b = host.grad  #= cpu
 """,
+    "groups of an optimizer of one's own": """
+from torch.optim.optimizer import Optimizer
+class Scaled(Optimizer):
+    def __init__(self, params, lr=0.1):
+        super().__init__(params, dict(lr=lr, scale=None))
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p]["mean"] = torch.zeros_like(p)
+                if "seen" not in group:
+                    group["seen"] = torch.zeros_like(p)
+w = torch.ones(2, device=device)
+v = torch.ones(2)
+optimizer = Scaled([w])
+a = "seen" in optimizer.param_groups[0]  #= False
+optimizer.step()
+b = optimizer.param_groups[0]["seen"]  #= gpu
+c = "seen" in optimizer.param_groups[0]  #= True
+state = optimizer.state_dict()
+d = state["param_groups"][0]["seen"]  #= gpu
+state["param_groups"][0]["seen"] = torch.zeros(2)
+other = Scaled([{"params": [w]}, {"params": [v], "lr": 1}])
+e = other.param_groups[1]["params"][0]  #= cpu
+f = other.param_groups[1]["lr"]  #= 1
+g = len(other.param_groups)  #= 2
+again = Scaled([w])
+again.load_state_dict(state)
+h = again.param_groups[0]["seen"]  #= cpu
+i = again.param_groups[0]["params"][0]  #= gpu
+j = again.param_groups[0]["lr"]  #= 0.1
+""",
+    "a group that was saved": """
+import io
+class Scaled(torch.optim.Optimizer):
+    def __init__(self, params):
+        super().__init__(params, {})
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                if "seen" in group:
+                    group["seen"].add_(p)  # DEV301: gpu1 gpu2
+                else:
+                    group["seen"] = torch.zeros_like(p)
+w = torch.ones(2, device=device)
+optimizer = Scaled([w])
+optimizer.step()
+file = io.BytesIO()
+torch.save({"optimizer": optimizer.state_dict()}, file)
+file.seek(0)
+again = Scaled([w])
+again.load_state_dict(torch.load(file, map_location="cpu")["optimizer"])
+again.step()
+""",
+    "a group that was saved, put where it belongs": """
+import io
+class Scaled(torch.optim.Optimizer):
+    def __init__(self, params):
+        super().__init__(params, {})
+    def load_state_dict(self, state):
+        super().load_state_dict(state)
+        for group in self.param_groups:
+            if "seen" in group:
+                group["seen"] = group["seen"].to(group["params"][0].device)
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                if len(self.state[p]) == 0:
+                    self.state[p]["mean"] = torch.zeros_like(p)
+                self.state[p]["mean"].add_(p)
+                if "seen" in group:
+                    group["seen"].add_(p)
+                else:
+                    group["seen"] = torch.zeros_like(p)
+w = torch.ones(2, device=device)
+optimizer = Scaled([w])
+optimizer.step()
+file = io.BytesIO()
+torch.save({"optimizer": optimizer.state_dict()}, file)
+file.seek(0)
+again = Scaled([w])
+again.load_state_dict(torch.load(file, map_location="cpu")["optimizer"])
+again.step()
+a = again.param_groups[0]["seen"]  #= gpu
+""",
 }
 
 

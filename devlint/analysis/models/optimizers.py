@@ -10,10 +10,13 @@ from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, METHODS, Call, method_models, models, on
 from devlint.analysis.events import MixedDevices, MovedParameter, Operand, Site
 from devlint.analysis.machine import Crash
+from devlint.analysis.models.copying import copied
+from devlint.analysis.models.torch_files import relocated
 from devlint.analysis.origins import Origin, marks
 from devlint.analysis.results import derived
 from devlint.analysis.values import (
     NONE,
+    NUMBER,
     POISON,
     UNKNOWN,
     Class,
@@ -66,20 +69,40 @@ def initialise(machine: Machine, made: Instance, call: Call) -> Value:
     momentum = call.argument(2, "momentum")
     made.state["params"] = parameters
     if isinstance(made.cls, Class):
-        _open_books(made, parameters, call)
+        _open_books(machine, made, parameters, call)
     made.state["keeps"] = name not in _STATELESS or (momentum is not None)
     made.state["devices"] = {}
     return made
 
 
-def _open_books(made: Instance, parameters: list[Tensor], call: Call) -> None:
-    """The `state` and `param_groups` of an optimizer of the user's own: its `step` works on them."""
-    made.fields["state"] = Mapping({}, None, False, "defaultdict", External("builtins.dict"))
-    group: dict[Any, Value] = {"params": Sequence("list", list(parameters), not parameters)}
+def _open_books(machine: Machine, made: Instance, parameters: list[Tensor], call: Call) -> None:
+    """The `state` and `param_groups` of an optimizer of the user's own: its `step` works on them.
+
+    A group holds its parameters, the defaults and what was given with it; others are known where the class derives
+    from no optimizer of torch's, which has defaults of its own.
+    """
+    machine.store.put(made.fields, "state", Mapping({}, None, False, "defaultdict", External("builtins.dict")))
     defaults = call.argument(1, "defaults")
-    if isinstance(defaults, Mapping):
-        group.update(defaults.items)
-    made.fields["param_groups"] = Sequence("list", [Mapping(group, None, True)])
+    known: dict[Any, Value] = defaults.items if isinstance(defaults, Mapping) else {}
+    is_open = not isinstance(defaults, Mapping) or defaults.open or _class_name(made, call) != "Optimizer"
+    groups: list[Value] = [
+        Mapping({**known, **given, "params": Sequence("list", list(own), not own)}, None, is_open)
+        for given, own in _groups(machine, call, parameters)
+    ]
+    machine.store.put(made.fields, "param_groups", Sequence("list", groups))
+
+
+def _groups(machine: Machine, call: Call, parameters: list[Tensor]) -> list[tuple[dict[Any, Value], list[Tensor]]]:
+    """The groups that an optimizer is given: one of all parameters, or dicts."""
+    given = call.argument(0, "params")
+    parts = given.items if isinstance(given, Sequence) and not given.open else []
+    if not parts or not all(isinstance(part, Mapping) and not part.open for part in parts):
+        return [({}, parameters)]
+    return [
+        (part.items, _parameters(machine, part.items.get("params"), call))
+        for part in parts
+        if isinstance(part, Mapping)
+    ]
 
 
 def _class_name(made: Instance, call: Call) -> str:
@@ -162,20 +185,63 @@ def _clash(machine: Machine, tensor: Tensor, state_device: str, made: Site, site
 
 @method_models(OPTIMIZER, "state_dict")
 def state_dict(machine: Machine, value: Instance, call: Call) -> Value:
-    """`optimizer.state_dict()`."""
-    return Mapping({}, None, True, "state_dict")
+    """`optimizer.state_dict()`: the state, and the groups with all that is in them but the parameters."""
+    groups = _own_groups(value)
+    state = value.fields.get("state")
+    if groups is None or not isinstance(state, Mapping):
+        return Mapping({}, None, True, "state_dict")
+    packed: list[Value] = [
+        Mapping({**group.items, "params": Sequence("list", [NUMBER], True)}, group.rest, group.open) for group in groups
+    ]
+    kept = Mapping(dict(state.items), state.rest, state.open)
+    return Mapping({"state": kept, "param_groups": Sequence("list", packed)}, None, False, "state_dict")
 
 
 @method_models(OPTIMIZER, "load_state_dict")
 def load_state_dict(machine: Machine, value: Instance, call: Call) -> Value:
-    """`optimizer.load_state_dict(state)`: the state goes to where the parameters are now."""
+    """`optimizer.load_state_dict(state)`: the state goes to where the parameters are now; groups are taken as they
+    are, but for their parameters."""
     devices: dict[int, Any] = {}
     site = machine.site(call.node, call.frame)
     for tensor in value.state.get("params", ()):
         if tensor.device not in (None, POISON):
             devices[id(tensor)] = (tensor.device, site)
     machine.store.put(value.state, "devices", devices)
+    groups = _own_groups(value)
+    if groups is not None:
+        _load_books(machine, value, groups, call.argument(0, "state_dict"), {device for device, _ in devices.values()})
     return NONE
+
+
+def _own_groups(value: Instance) -> list[Mapping] | None:
+    """The groups of an optimizer of the user's own, if they are known."""
+    groups = value.fields.get("param_groups")
+    if not isinstance(value.cls, Class) or not isinstance(groups, Sequence) or groups.open:
+        return None
+    known = [group for group in groups.items if isinstance(group, Mapping)]
+    return known if len(known) == len(groups.items) else None
+
+
+def _load_books(machine: Machine, value: Instance, groups: list[Mapping], given: Value | None, where: set[str]) -> None:
+    """Take what was saved for the state and the groups; what is not known may have brought further keys."""
+    items = given.items if isinstance(given, Mapping) else {}
+    saved, state = items.get("param_groups"), items.get("state")
+    known = [group for group in saved.items if isinstance(group, Mapping)] if isinstance(saved, Sequence) else []
+    taken: list[Value] = []
+    for index, group in enumerate(groups):
+        if len(known) == len(groups):
+            loaded = copied(known[index], {})
+            assert isinstance(loaded, Mapping)
+            taken.append(Mapping({**loaded.items, "params": group.items["params"]}, loaded.rest, loaded.open))
+        else:
+            taken.append(Mapping({"params": group.items["params"]}, None, True))
+    machine.store.epoch += 1
+    machine.store.put(value.fields, "param_groups", Sequence("list", taken))
+    moved = relocated(machine, state, next(iter(where))) if isinstance(state, Mapping) and len(where) == 1 else None
+    items = moved.items if isinstance(moved, Mapping) else {}
+    rest = moved.rest if isinstance(moved, Mapping) else None
+    books = Mapping(items, rest, True, "defaultdict", External("builtins.dict"))
+    machine.store.put(value.fields, "state", books)
 
 
 @method_models(OPTIMIZER, "zero_grad", "add_param_group")
@@ -197,7 +263,7 @@ def optimizer_attribute(machine: Machine, value: Instance, name: str, site: Site
 
 
 for _name in _NAMES:  # what the classes of the user's own inherit from them
-    METHODS[f"torch.optim.{_name}"] = METHODS[OPTIMIZER]
+    METHODS[f"torch.optim.{_name}"] = METHODS[f"torch.optim.{_name.lower()}.{_name}"] = METHODS[OPTIMIZER]
 
 
 # -- scaling

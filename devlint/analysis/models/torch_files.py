@@ -173,7 +173,8 @@ def method_of_dict(machine: Machine, value: Tensor, call: Call, name: str) -> Va
 def relocated(machine: Machine, value: Value, device: str | None) -> Value:
     """A loaded copy with its tensors on `device`."""
     if isinstance(value, Tensor):
-        return Tensor(device, value.rank, value.origin)
+        origin = value.origin
+        return Tensor(device, value.rank, None if origin is None else origin.released())
     if isinstance(value, Mapping):
         items = {key: relocated(machine, part, device) for key, part in value.items.items()}
         rest = None if value.rest is None else relocated(machine, value.rest, device)
