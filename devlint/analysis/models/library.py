@@ -121,7 +121,9 @@ def _legacy_constructor(machine: Machine, path: str, arguments: Call, named_at: 
         rank = len(arguments.positional) or 1
     else:
         rank = SOME_RANK
-    return Tensor(device, rank, machine.origin("placed" if on_cuda else "factory", node, frame, device, path))
+    made = Tensor(device, rank, machine.origin("placed" if on_cuda else "factory", node, frame, device, path))
+    made.dtype = (libraries.legacy_type(path) or ("", None))[1]
+    return made
 
 
 def method(machine: Machine, value: Instance, name: str, arguments: Call, paths: list[str]) -> Value:
