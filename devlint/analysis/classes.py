@@ -17,6 +17,7 @@ from devlint.analysis.dispatch import (
 )
 from devlint.analysis.values import (
     BOOL,
+    POISON,
     UNKNOWN,
     Array,
     Bound,
@@ -138,6 +139,9 @@ def is_instance(machine: Machine, value: Value, cls: Value) -> bool | None:
     if isinstance(value, Tensor):
         if path in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
             return value.is_parameter
+        legacy = libraries.legacy_type(path)
+        if legacy is not None:
+            return _is_of_legacy_type(value, *legacy)
         return path == "torch.Tensor" if not path.startswith("torch.") else path in ("torch.Tensor",) or None
     if isinstance(value, (Array, DeviceValue)):
         return path in _TYPES[value.__class__]
@@ -169,6 +173,15 @@ def is_instance(machine: Machine, value: Value, cls: Value) -> bool | None:
     if isinstance(value, (Function, Bound, Method)):
         return python == "Callable"
     return None
+
+
+def _is_of_legacy_type(value: Tensor, kind: str, dtype: str) -> bool | None:
+    """`isinstance(x, torch.LongTensor)` asks for the device and the dtype of a tensor."""
+    if value.device in (None, POISON):
+        return None
+    if str(value.device).partition(":")[0] != kind:
+        return False
+    return None if value.dtype is None else value.dtype == dtype
 
 
 def construct(machine: Machine, cls: Class, call: Call) -> Value:

@@ -37,8 +37,12 @@ def compare_names(machine: Machine, symbol: str, left: Const, right: Const, node
     """
     if not _differ_by_index(left.value, right.value):
         return
-    text, name = (node.left, node.right) if left.value.__class__ is DeviceText else (node.right, node.left)
-    if (_asks_device(text) or not isinstance(name, ir.Const)) and not _asked_otherwise(machine, text, node, frame):
+    on_left = left.value.__class__ is DeviceText
+    text, name = (node.left, node.right) if on_left else (node.right, node.left)
+    device = parse_device(str(left.value if on_left else right.value))
+    is_same = device is not None and device[1] == (machine.state.current_device or 0)
+    is_mistake = _asks_device(text) if isinstance(name, ir.Const) else is_same
+    if is_mistake and not _asked_otherwise(machine, text, node, frame):
         _tell(machine, "text", node.left, symbol, node.right, node, frame)
 
 

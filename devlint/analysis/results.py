@@ -34,6 +34,7 @@ from devlint.analysis.values import (
     constant,
     is_none,
 )
+from devlint.semantics import libraries
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -109,6 +110,59 @@ def broadcast_rank(values: list[Value]) -> int | None:
 # -- results of table rows
 
 
+def dtype_of(value: Any) -> str | None:
+    """The dtype that an argument names, under its one name."""
+    return libraries.dtype_named(value.path) if isinstance(value, External) else None
+
+
+_DTYPES: dict[str, str | None] = {
+    **dict.fromkeys(
+        "eq ge greater gt isclose isfinite isin isinf isnan isneginf isposinf isreal le less logical_and logical_not "
+        "logical_or logical_xor lt ne not_equal signbit".split(),
+        "torch.bool",
+    ),
+    **dict.fromkeys(
+        "argmax argmin argsort argwhere count_nonzero multinomial nonzero one_hot".split(),
+        "torch.int64",
+    ),
+    **dict.fromkeys(
+        "abs all angle any bincount bucketize complex imag polar real searchsorted stft view_as_complex "
+        "view_as_real".split()
+    ),
+}
+"""What operations give that have a dtype of their own; None where it depends."""
+
+
+_ONLY_ARRANGES = frozenset(
+    "as_strided broadcast_to cat chunk clone concat concatenate contiguous cpu cuda detach diagonal expand expand_as "
+    "flatten flip gather hstack index_select masked_select movedim narrow permute pin_memory ravel repeat "
+    "repeat_interleave reshape reshape_as roll select split squeeze stack swapaxes t take to transpose tril triu "
+    "unbind unflatten unsqueeze view view_as vstack".split()
+)
+
+
+def is_floating(dtype: str) -> bool:
+    """Whether a dtype is one of real floating-point numbers, which operations keep."""
+    return dtype.startswith(("torch.float", "torch.bfloat"))
+
+
+def _result_dtype(row: Row, main: Tensor, bound: dict[str, Any]) -> str | None:
+    """The dtype of a result, where it is known."""
+    name = row.name.rpartition(".")[2]
+    if "dtype" in bound:
+        return dtype_of(bound["dtype"])
+    if name in _DTYPES:
+        return _DTYPES[name]
+    if main.dtype is None or _is_dtype(bound.get("size")) or row.name.startswith("torch.fft."):
+        return None
+    if not is_floating(main.dtype) and name not in _ONLY_ARRANGES:
+        return None
+    if row.effect == "keep":
+        return main.dtype
+    others = [bound.get(name) for name, _ in row.demands]
+    return main.dtype if all(other.dtype == main.dtype for other in others if isinstance(other, Tensor)) else None
+
+
 def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str, Any], call: Call) -> Value:
     """The result of an operation on tensors."""
     result = row.result
@@ -134,6 +188,7 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
         return out if isinstance(out, Tensor) else Tensor(None)
     made = build(result, main, result_rank(row, main, bound))
     if isinstance(made, Tensor):
+        made.dtype = _result_dtype(row, main, bound)
         made.is_element = main.is_element and made.rank is None and row.rank in ("keep", "broadcast")
         kept = row.effect == "keep" and row.rank == "keep"
         picked = row.effect == "keep" and main.size == ANY_SIZE and row.rank in ("some", "unknown")
@@ -228,17 +283,24 @@ def build(form: str, main: Tensor, rank: int | None) -> Value:
     if form == "tensors":
         return Sequence("tuple", [derived(main, main.rank), derived(main, main.rank)], True)
     if form.startswith("tuple("):
-        return Sequence("tuple", [build(part, main, None) for part in _split(form[6:-1])])
+        return Sequence("tuple", [_without_dtype(build(part, main, None)) for part in _split(form[6:-1])])
     if form.startswith("named("):
         names = [name.strip() for name in form[6:-1].split(",")]
         made = Instance(External("torch.return_types"))
         for name in names:
-            made.fields[name] = derived(main, rank)
+            made.fields[name] = _without_dtype(derived(main, rank))
         made.state["names"] = tuple(names)
         return made
     if form in _PLAIN:
         return _PLAIN[form]
     return UNKNOWN
+
+
+def _without_dtype(part: Value) -> Value:
+    """One of several results, which may be positions."""
+    if isinstance(part, Tensor):
+        part.dtype = None
+    return part
 
 
 def _split(text: str) -> list[str]:

@@ -19,6 +19,7 @@ from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, meet, operand, tensors_in
 from devlint.analysis.results import (
     created_rank,
+    dtype_of,
     nesting,
     plain_result,
     row_named,
@@ -32,7 +33,6 @@ from devlint.analysis.values import (
     UNKNOWN,
     Array,
     Const,
-    External,
     Instance,
     NoGradient,
     Sequence,
@@ -342,8 +342,7 @@ def _create(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> Va
     if template is not None and not given:
         made.assumed = template.assumed
     made.requires_grad = constant(bound.get("requires_grad")) is True
-    dtype = bound.get("dtype")
-    made.dtype = dtype.path if isinstance(dtype, External) else None
+    made.dtype = dtype_of(bound.get("dtype"))
     made.size = _first_size(bound)
     if constant(bound.get("pin_memory")) is True:
         made.pinned = True

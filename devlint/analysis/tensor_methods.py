@@ -20,6 +20,7 @@ from devlint.analysis.moves import note_transfer
 from devlint.analysis.results import (
     derived,
     device_of,
+    dtype_of,
     first_size,
     is_any_content,
     shape,
@@ -47,7 +48,7 @@ from devlint.analysis.values import (
     const,
     constant,
 )
-from devlint.semantics import table
+from devlint.semantics import libraries, table
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
@@ -85,8 +86,7 @@ def method_to(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
         return moved(machine, value, None, call)  # one of several numbers or names
     if target is None or isinstance(target, (External, Scalar)):
         made = derived(value)
-        dtype = target if target is not None else call.keywords.get("dtype")
-        made.dtype = dtype.path if isinstance(dtype, External) else None
+        made.dtype = dtype_of(target if target is not None else call.keywords.get("dtype"))
         second = call.argument(1, "device") if "device" not in call.keywords else None
         if isinstance(target, External) and second is not None and is_device_like(second):
             return moved(machine, value, resolve(machine, second, call.node, call.frame, ".to"), call)
@@ -104,12 +104,17 @@ def method_to(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     device = resolve(machine, target, call.node, call.frame, ".to")
     if device == POISON:
         return Tensor(POISON)
-    if device == value.device == "cpu" and machine.world.has_cuda:
-        return _put_again(machine, value, call)
-    result = moved(machine, value, device, call)
-    if machine.trace is not None and result is not value and result.origin is not None:
+    again = device == value.device == "cpu" and machine.world.has_cuda
+    result = _put_again(machine, value, call) if again else moved(machine, value, device, call)
+    if not again and machine.trace is not None and result is not value and result.origin is not None:
         result.origin = machine.frozen(target, result.origin, call.frame)
-    return note_pending(machine, value, result, call)
+    dtype = call.argument(1, "dtype")
+    if isinstance(dtype, External) or (isinstance(dtype, Scalar) and dtype.kind == "dtype"):
+        if result is not value:
+            result.dtype = dtype_of(dtype)
+        elif value.dtype not in (None, dtype_of(dtype)):
+            result = _cast(value, dtype_of(dtype))
+    return result if again else note_pending(machine, value, result, call)
 
 
 def _device_of_other(machine: Machine, other: Tensor, call: Call) -> str | None:
@@ -163,11 +168,27 @@ def method_type(machine: Machine, value: Tensor, call: Call, name: str) -> Value
         return legacy_move(machine, value, path, call)
     if path.startswith("torch.") and path.endswith("Tensor"):
         if value.device in ("cpu", None, POISON):
-            return derived(value)
+            return _cast(value, (libraries.legacy_type(path) or ("", None))[1])
         made = Tensor("cpu", value.rank, machine.origin("type-cast", call.node, call.frame, "cpu", path, value.origin))
         made.requires_grad = value.requires_grad
         return made
-    return derived(value)
+    return _cast(value, dtype_of(target))
+
+
+def _cast(value: Tensor, dtype: str | None) -> Tensor:
+    made = derived(value)
+    made.dtype = dtype
+    return made
+
+
+@on(METHODS, *"half float double bfloat16 short int long bool byte char".split())
+def method_cast(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`tensor.long()`: another dtype, on the same device."""
+    row = table.method(name)
+    made = UNKNOWN if row is None else apply_row(machine, row, call, value)
+    if isinstance(made, Tensor):
+        made.dtype = libraries.dtype_named(f"torch.{name}")
+    return made
 
 
 _NUMBERS = (

@@ -19,6 +19,7 @@ from devlint.analysis.results import (
     broadcast_rank,
     derived,
     device_of,
+    is_floating,
     product_rank,
     shape,
 )
@@ -160,7 +161,19 @@ def tensor_binary(
     made.is_element = made.rank is None and main.is_element
     if main.size == 0:
         made.size = 0  # of placeholders, another one
+    made.dtype = _common_dtype(operator, left, right)
     return made
+
+
+def _common_dtype(operator: str, left: Value, right: Value) -> str | None:
+    """The dtype of `left operator right`, where both have it."""
+    sides = [side for side in (left, right) if isinstance(side, Tensor)]
+    dtype = sides[0].dtype
+    if dtype is None or sides[-1].dtype != dtype:
+        return None
+    if is_floating(dtype):
+        return dtype if len(sides) == 2 or isinstance(left, Const) or isinstance(right, Const) else None
+    return dtype if len(sides) == 2 and operator in "&|^+-*" else None
 
 
 def _read_operands(machine: Machine, left: Value, right: Value, node: ir.Node, frame: Frame) -> None:

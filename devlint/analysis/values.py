@@ -173,9 +173,9 @@ class Tensor(Value):
     `requires_grad`: True, False or None. `dtype`: `torch.float32` or None. `pinned`: in page-locked host memory.
     `base`: the tensor of which this is a view, by indexing. `is_element`: taken by a number out of a tensor of unknown
     rank, so that it may have no dimensions left. `attributes`: what the program itself set on it (replaced, never
-    mutated). `keeps_grad`: a backward pass may leave its gradient in `.grad`, as that of a leaf. `sides`: for an item of
-    a list that grows in a loop, the tensors that it is in rounds that went one way or the other. `behind`: the condition
-    behind which its device was lost by a join.
+    mutated). `keeps_grad`: a backward pass may leave its gradient in `.grad`, as that of a leaf. `sides`: for an item
+    of a list that grows in a loop, the tensors that it is in rounds that went one way or the other. `behind`: the
+    condition behind which its device was lost by a join.
     """
 
     __slots__ = (

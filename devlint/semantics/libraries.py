@@ -58,6 +58,28 @@ _CLOSED = frozenset(
     }
 )
 _TENSOR_CLASSES = frozenset({"torch.Tensor", "torch.nn.Parameter", "torch.FloatTensor", "torch.LongTensor"})
+_LEGACY = {
+    "Half": "float16",
+    "BFloat16": "bfloat16",
+    "Float": "float32",
+    "Double": "float64",
+    "Byte": "uint8",
+    "Char": "int8",
+    "Short": "int16",
+    "Int": "int32",
+    "Long": "int64",
+    "Bool": "bool",
+}
+_DTYPES = {
+    "byte": "uint8",
+    "char": "int8",
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+    "short": "int16",
+    "int": "int32",
+    "long": "int64",
+}
 # Base classes that answer `.device`: the first three read in transformers 5.23.0, diffusers 0.42.1, Lightning 2.6.6.
 _WITH_DEVICE = ("PreTrainedModel", "ModelMixin", "LightningModule", "SentenceTransformer", "PyTorchModelHubMixin")
 
@@ -173,12 +195,27 @@ def is_no_value(path: str, other: str) -> bool:
 
 
 def same_class(path: str, other: str) -> bool | None:
-    """Whether two dotted names are the same class (`type(x) == torch.Tensor`); None when that is not known."""
+    """Whether two dotted names are the same class or dtype (`type(x) == torch.Tensor`); None when that is not known."""
     path, other = canonical(path), canonical(other)
-    if path == other:
+    if path == other or dtype_named(path) == dtype_named(other):
         return True
     known = [p in _TENSOR_CLASSES or p == "numpy.ndarray" or p.startswith("builtins.") for p in (path, other)]
     return False if all(known) else None
+
+
+def legacy_type(path: str) -> tuple[str, str] | None:
+    """The type of device and the dtype of a legacy tensor type: `torch.cuda.LongTensor`."""
+    module, _, name = path.rpartition(".")
+    dtype = _LEGACY.get(name.removesuffix("Tensor")) if name.endswith("Tensor") else None
+    if dtype is None or module not in ("torch", "torch.cuda"):
+        return None
+    return "cpu" if module == "torch" else "cuda", f"torch.{dtype}"
+
+
+def dtype_named(path: str) -> str:
+    """The one name of a dtype that may have two: `torch.long` is `torch.int64`."""
+    name = path.removeprefix("torch.")
+    return f"torch.{_DTYPES[name]}" if name in _DTYPES and name is not path else path
 
 
 def is_tensor_class(path: str) -> bool:

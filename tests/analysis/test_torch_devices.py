@@ -276,6 +276,11 @@ i = str(x.device) == "cuda" or str(x.device) == "cuda:0"  #= False True True
 j = str(x.device) in ["cpu", name]  # DEV702: gpu1 gpu2
 k = a if torch.rand(1) > 0 else "cuda:0" if torch.cuda.is_available() else "cpu"
 l = k == name  #= True False False
+m = torch.zeros(2, device=f"cuda:{torch.cuda.device_count() - 1}" if torch.cuda.is_available() else "cpu")
+def is_there(tensor, name):
+    return str(tensor.device) == name
+if torch.cuda.device_count() > 1:
+    n = is_there(m, name)
 """,
     "names of devices as keys": """
 # runs: cpu

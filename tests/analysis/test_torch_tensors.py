@@ -261,6 +261,37 @@ wrapper.train()
 x = torch.rand(3)
 wrapper.predict(x)
 """,
+    "legacy types are of one device": """
+i = torch.LongTensor([1, 2])
+j = torch.zeros(2, dtype=torch.float).to(device)
+k = torch.zeros(2).to(device)
+a = isinstance(i, torch.LongTensor)  #= True
+b = isinstance(i, torch.FloatTensor)  #= False
+c = isinstance(j, torch.FloatTensor)  #= True False False
+d = isinstance(j, torch.cuda.FloatTensor)  #= False True True
+e = isinstance(k, torch.FloatTensor)  #= True False False ?
+f = isinstance(k, (torch.FloatTensor, torch.cuda.FloatTensor))  #= True ?
+g = isinstance(j.long(), torch.FloatTensor)  #= False
+h = isinstance(k, torch.LongTensor) or isinstance(k, torch.cuda.HalfTensor)  #= False ?
+l = isinstance(k, torch.Tensor)  #= True
+m = torch.zeros(2) if isinstance(j, torch.FloatTensor) else torch.zeros(2, device=device)  #= gpu
+m + j
+""",
+    "dtypes": """
+x = torch.zeros(2, 2, dtype=torch.float64)
+y = x.to(device)
+a = y.dtype == torch.float64  #= True
+b = x.argmax().dtype == torch.int64  #= True
+c = x.long().dtype == torch.long  #= True
+d = (x + x.half()).dtype == torch.float16  #= False ?
+e = x.max(dim=1)[1].dtype == torch.float64  #= False ?
+f = x.to(device, torch.float32).dtype == torch.float64  #= False ?
+g = torch.isnan(x).dtype == torch.bool  #= True
+h = x.type(torch.FloatTensor).dtype == torch.float32  #= True
+i = x.view(torch.int64).dtype == torch.float64  #= False ?
+j = x.sum(dim=0, dtype=torch.float32).dtype == torch.float32  #= True
+k = torch.abs(x).dtype == torch.float64  #= True ?
+""",
     "copy_ goes across": """
 x = torch.zeros(2, device=device)
 x.copy_(torch.ones(2))

@@ -136,6 +136,7 @@ def _legacy_constructor(machine: Machine, path: str, arguments: Call, named_at: 
     else:
         rank = SOME_RANK
     made = Tensor(device, rank, machine.origin("placed" if on_cuda else "factory", node, frame, device, path))
+    made.dtype = (libraries.legacy_type(path) or ("", None))[1]
     made.size = _legacy_size(arguments)
     return made
 

@@ -19,7 +19,7 @@ from devlint.analysis.devices import (
 )
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, VALUES, Call, method_models, models, on
 from devlint.analysis.events import InvalidDevice, LegacyType, Site
-from devlint.analysis.results import derived, nesting
+from devlint.analysis.results import derived, dtype_of, nesting
 from devlint.analysis.tensors import combine
 from devlint.analysis.values import (
     BOOL,
@@ -210,6 +210,15 @@ def _set_default_type(machine: Machine, device: DeviceValue | None) -> None:
 
 @models("torch.tensor", "torch.as_tensor", "torch.asarray", "torch.scalar_tensor")
 def tensor_from_data(machine: Machine, call: Call) -> Value:
+    """`torch.tensor(data, dtype=, device=)`."""
+    made = _tensor_from_data(machine, call)
+    dtype = call.argument(1, "dtype")
+    if isinstance(made, Tensor) and dtype is not None:
+        made.dtype = dtype_of(dtype)
+    return made
+
+
+def _tensor_from_data(machine: Machine, call: Call) -> Value:
     """`torch.tensor(data, device=)`: a tensor keeps its device, other data are put on the default device."""
     data = call.argument(0, "data") or call.keywords.get("obj") or UNKNOWN
     target = call.given(-1, "device")
