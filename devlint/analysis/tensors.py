@@ -19,6 +19,7 @@ from devlint.analysis.results import (
     broadcast_rank,
     derived,
     device_of,
+    loaded_tensor,
     product_rank,
     shape,
 )
@@ -112,6 +113,7 @@ def tensor_binary(
     machine: Machine, operator: str, left: Value, right: Value, node: ir.Node, frame: Frame
 ) -> Value | None:
     """`left operator right` with a tensor."""
+    left, right = loaded_tensor(left) or left, loaded_tensor(right) or right
     for side in (left, right):
         if isinstance(side, Array):
             other = right if side is left else left
