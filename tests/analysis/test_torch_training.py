@@ -169,6 +169,43 @@ d = g.device.type  #= 'cpu' 'cuda' 'cuda'
 g = torch.Generator().manual_seed(0)
 torch.randn(2, generator=g, device=device)  # DEV305: gpu1 gpu2
 """,
+    "a handler that only tells of a load that fails": """
+# runs: no
+net = nn.Linear(2, 2).to(device)
+def resume(path):
+    try:
+        with open(path, "rb") as file:
+            net.load_state_dict(torch.load(file)["net"])  # DEV106: cpu
+    except Exception as error:
+        print("WARNING: cannot load", error)
+resume("unknown.pt")
+try:
+    net.load_state_dict(torch.load("other.pt")["net"])  # DEV106: cpu
+except RuntimeError:
+    traceback.print_exc()
+""",
+    "a handler that answers to a load that fails": """
+# runs: no
+# silent
+net = nn.Linear(2, 2).to(device)
+try:
+    net.load_state_dict(torch.load("unknown.pt"))
+except RuntimeError as error:
+    print(error)
+    net.load_state_dict(torch.load("unknown.pt", map_location="cpu"))
+try:
+    net.load_state_dict(torch.load("unknown.pt"))
+except Exception:
+    print("nothing to resume from")
+try:
+    try:
+        net.load_state_dict(torch.load("unknown.pt"))
+    except RuntimeError as error:
+        print(error)
+        raise
+except RuntimeError:
+    net.reset_parameters()
+""",
     "a tensor from a file": """
 exec("torch.save(torch.ones(2, 4), 'unknown.pt')")
 found = torch.load("unknown.pt", map_location="cpu")
