@@ -241,6 +241,7 @@ def _context(machine: Machine, function: Function, arguments: Call, receiver: Va
         id(function.frame),
         machine.store.epoch,
         machine.trying,
+        machine.telling,
         machine.quiet,
         len(machine.path),
     ]

@@ -568,6 +568,29 @@ def guards(handler: ir.Handler) -> bool:
     return any(name in _GUARDING for name in caught_names(handler))
 
 
+_TELLING = frozenset("print warn warning error info debug critical exception print_exc write".split())
+
+
+def only_tells(handler: ir.Handler) -> bool:
+    """Whether a handler says what was raised and does nothing about it: the program goes on without what failed."""
+    told = False
+    for statement in handler.body:
+        call = statement.value if isinstance(statement, ir.ExprStatement) else None
+        if not isinstance(call, ir.Call) or not isinstance(call.function, (ir.Name, ir.Attribute)):
+            return False
+        name = call.function.id if isinstance(call.function, ir.Name) else call.function.name
+        if name not in _TELLING:
+            return False
+        told = told or name in ("exception", "print_exc") or _names(handler.name, call)
+    return told
+
+
+def _names(name: ir.Name | None, call: ir.Call) -> bool:
+    """Whether a call is given what the name stands for."""
+    written = walk([*call.args, *(value for _, value in call.keywords)])
+    return name is not None and any(isinstance(part, ir.Name) and part.id == name.id for part in written)
+
+
 def caught_names(handler: ir.Handler) -> list[str]:
     """The names of the exceptions that a handler catches."""
     if handler.type is None:
@@ -608,10 +631,12 @@ def run_try(machine: Machine, node: ir.Try, frame: Frame) -> Signal | None:
 
 def _run_try(machine: Machine, node: ir.Try, frame: Frame) -> Signal | None:
     """try/except/else/finally: a handler that would catch a device error makes the body silent and is its way out."""
-    guarding = any(guards(handler) for handler in node.handlers)
+    guard = next((handler for handler in node.handlers if guards(handler)), None)
+    guarding, telling = guard is not None, guard is not None and only_tells(guard)
     expected = len(machine.expected)
     machine.expected += [name for handler in node.handlers for name in caught_names(handler)]
     machine.trying += guarding
+    machine.telling += telling
     crash: Crash | None = None
     signal: Signal | None = None
     stack, activations = len(machine.stack), len(machine.activations)
@@ -623,6 +648,7 @@ def _run_try(machine: Machine, node: ir.Try, frame: Frame) -> Signal | None:
         del machine.activations[activations:]
     finally:
         machine.trying -= guarding
+        machine.telling -= telling
         del machine.expected[expected:]
     if crash is not None and not any(catches(handler, crash.kind) for handler in node.handlers):
         if node.final:

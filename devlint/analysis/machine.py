@@ -244,6 +244,8 @@ class Machine:
         self.abroad = 0
         self.left_at: int | None = None
         self.trying = 0
+        self.telling = 0
+        """How many of the handlers around, of which each would catch a device error, only tell of it and go on."""
         self.expected: list[str] = []
         self.quiet = 0
         self.stack: list[ir.Function] = []
@@ -364,6 +366,15 @@ class Machine:
         )
         facts.setdefault("function", self.stack[-1].name if self.stack else "")
         self.events[key] = event(world=self.world.name, site=site, root=root, when=tuple(self.path), **facts)
+
+    def emit_unheeded(self, event: type[Event], site: Site, error: str, **facts: Any) -> None:
+        """Tell that something fails, also where no handler around does more than to tell of it: nothing is raised."""
+        trying = self.trying
+        if trying and trying != self.telling:
+            return
+        self.trying = 0
+        self.emit(event, site, error=None if trying else error, **facts)
+        self.trying = trying
 
     def crash(self, event: type[Event] | None, site: Site, root: Site | None = None, **facts: Any) -> NoReturn:
         """Tell that the program raises here, and leave.

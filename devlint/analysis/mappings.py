@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from devlint.analysis.access import call_value, iterate
+from devlint.analysis.access import attribute, call_method, call_value, iterate
 from devlint.analysis.device_names import misses_by_index, tell_missing_key
-from devlint.analysis.dispatch import ASSIGN_ITEM, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
+from devlint.analysis.dispatch import ASSIGN_ITEM, ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import NotConstant, join_all, key_of, length, missing, pair, value_of_key
+from devlint.analysis.results import derived, is_any_content, loaded_tensor
 from devlint.analysis.values import (
     BOOL,
     NONE,
@@ -21,8 +22,10 @@ from devlint.analysis.values import (
     Function,
     Instance,
     Mapping,
+    Method,
     OneOf,
     Sequence,
+    Tensor,
     Value,
     const,
     is_none,
@@ -34,15 +37,28 @@ if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
 
-Method = Callable[["Machine", Mapping, Call], Value]
-METHODS: Final[dict[str, Method]] = {}
+Model = Callable[["Machine", Mapping, Call], Value]
+METHODS: Final[dict[str, Model]] = {}
 
 
 @on(METHOD, Mapping)
 def mapping_method(machine: Machine, value: Mapping, name: str, call: Call) -> Value:
     """`d.name(...)`."""
     function = METHODS.get(name)
-    return UNKNOWN if function is None else function(machine, value, call)
+    if function is None:
+        loaded = loaded_tensor(value)
+        return UNKNOWN if loaded is None else call_method(machine, loaded, name, call)
+    return function(machine, value, call)
+
+
+@on(ATTRIBUTE, Mapping)
+def mapping_attribute(machine: Machine, value: Mapping, name: str, node: ir.Node, frame: Frame) -> Value:
+    """`d.name` is a method; what was loaded may be a tensor."""
+    loaded = loaded_tensor(value) if name in _OF_TENSORS else None
+    return Method(value, name) if loaded is None else attribute(machine, loaded, name, node, frame)
+
+
+_OF_TENSORS: Final = frozenset({"device", "dtype", "is_cuda", "ndim", "shape", "T"})
 
 
 @on(TRUTH, Mapping)
@@ -53,7 +69,10 @@ def mapping_truth(machine: Machine, value: Mapping) -> bool | None:
 
 @on(ITERATE, Mapping)
 def iterate_mapping(machine: Machine, value: Mapping, node: ir.Node, frame: Frame, wanted: int) -> Iteration:
-    """The keys. Those that are not known are no tensors."""
+    """The keys. Those that are not known are no tensors, unless it may be one that was loaded."""
+    loaded = loaded_tensor(value)
+    if loaded is not None and (wanted or loaded.device == "cpu"):
+        return Iteration([derived(loaded) for _ in range(max(wanted, 2))], not wanted)
     keys = [value_of_key(key) for key in value.items]
     return Iteration([*keys, SCALAR] if value.rest is not None else keys, value.open)
 
@@ -89,7 +108,7 @@ def get(machine: Machine, value: Mapping, key: Value) -> Value | None:
     try:
         known = key_of(key)
     except NotConstant:
-        if value.rest is not None and (key is SCALAR or not value.items):
+        if value.rest is not None and (key is SCALAR or not value.items or _may_be_key(key)):
             return value.rest
         values = list(value.items.values()) + ([] if value.rest is None else [value.rest])
         if not values:
@@ -102,6 +121,11 @@ def get(machine: Machine, value: Mapping, key: Value) -> Value | None:
     if found is not None:
         return found
     return value.rest if value.rest is not None else UNKNOWN if value.open else None
+
+
+def _may_be_key(value: Value) -> bool:
+    """Whether a tensor is one only if what was loaded is: it may as well be a key of it."""
+    return isinstance(value, Tensor) and is_any_content(value)
 
 
 def _one_of(value: Mapping) -> OneOf | None:

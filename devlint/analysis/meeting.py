@@ -12,7 +12,8 @@ from devlint.analysis.events import CauseKind, MarkKind, MixedDevices, Operand, 
 from devlint.analysis.machine import Activation, Crash
 from devlint.analysis.modules import registered
 from devlint.analysis.origins import Origin, marks
-from devlint.analysis.values import POISON, Array, Instance, Mapping, Sequence, Tensor, Value
+from devlint.analysis.results import is_any_content, loaded_tensor
+from devlint.analysis.values import POISON, Array, Instance, Mapping, Sequence, Tensor, Unknown, Value
 from devlint.semantics import errors
 from devlint.syntax import ir
 from devlint.syntax.walk import walk
@@ -52,6 +53,15 @@ def tensors_in(value: Value, depth: int = 3) -> list[Tensor]:
     return []
 
 
+def operands_in(value: Value) -> list[Tensor]:
+    """The tensors in what an operation on tensors is given: a file that was loaded, and is one, holds one."""
+    if isinstance(value, Tensor):
+        return [value]
+    parts = value.items if isinstance(value, Sequence) else (value,)
+    loaded = [loaded_tensor(part) for part in parts if isinstance(part, Mapping)]
+    return [tensor for tensor in loaded if tensor is not None] + tensors_in(value)
+
+
 def meet(
     machine: Machine,
     parts: Items[Part],
@@ -73,7 +83,7 @@ def meet(
     unknown = False
     lost: list[ChoiceKey] = []
     for part in parts:
-        for tensor in tensors_in(part.value):
+        for tensor in operands_in(part.value):
             if tensor.device == POISON:
                 poisoned = poisoned or tensor
                 continue
@@ -108,7 +118,7 @@ def meet(
                 main = tensor
                 break
         return main, False
-    if welcome and not unknown:
+    if welcome and not unknown and not _follow_unknown(parts, welcome):
         return welcome[0][0], False
     return (first if first is not None and first.device is None else None) or (
         first if not welcome else Tensor(None, first.rank if first else None)
@@ -135,6 +145,13 @@ def _is_strict(side: Tensor, part: Part) -> bool:
 
 def _holds_several(value: Value) -> bool:
     return isinstance(value, Sequence) and (value.open or len(value.items) > 1)
+
+
+def _follow_unknown(parts: Items[Part], welcome: Items[tuple[Tensor, Part]]) -> bool:
+    """Whether the result is where an operand is of which nothing is known: the others may be numbers."""
+    if not any(part.value.__class__ is Unknown for part in parts):
+        return False
+    return all(tensor.rank == 0 or is_any_content(tensor) for tensor, _ in welcome)
 
 
 _EVIDENCE_ENOUGH: frozenset[CauseKind] = frozenset(
@@ -360,11 +377,12 @@ def _written(tensor: Tensor, part: Part) -> tuple[ir.Node | None, bool]:
         if index is None or any(isinstance(item, ir.Starred) for item in node.items):
             return node, not part.name
         node, value = node.items[index], value.items[index]
-    return node, isinstance(value, Mapping) and node is not None and not part.name
+    is_item = isinstance(value, Mapping) and loaded_tensor(value) is not tensor
+    return node, is_item and node is not None and not part.name
 
 
 def _holds(value: Value, tensor: Tensor) -> bool:
-    return any(found is tensor for found in tensors_in(value))
+    return any(found is tensor for found in operands_in(value))
 
 
 def trace_root(machine: Machine, tensor: Tensor, node: ir.Node, frame: Frame) -> tuple[CauseKind, Site]:

@@ -11,7 +11,7 @@ from devlint.analysis.calls import invoke, untraced
 from devlint.analysis.classes import find, modelled
 from devlint.analysis.dispatch import Call
 from devlint.analysis.machine import SCRIPTED, TRACE, Trace
-from devlint.analysis.meeting import Part, meet, tensors_in
+from devlint.analysis.meeting import Part, meet, operands_in
 from devlint.analysis.models import parallel
 from devlint.analysis.modules import (
     CONTAINERS,
@@ -153,7 +153,7 @@ def _apply_forward(machine: Machine, value: Instance, row: Row, call: Call) -> V
         given = bound.get(parameter)
         if given is not None and not any(part.value is given for part in parts):
             parts.append(Part(Sequence("tuple", given) if isinstance(given, list) else given, "any"))
-    first = next((t for part in parts for t in tensors_in(part.value)), None)
+    first = next((t for part in parts for t in operands_in(part.value)), None)
     if first is not None and first.device == POISON:
         return _poisoned(row)
     if row.effect == "transparent":

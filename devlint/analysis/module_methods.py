@@ -26,7 +26,7 @@ from devlint.analysis.modules import (
     registered,
     submodules,
 )
-from devlint.analysis.results import derived
+from devlint.analysis.results import derived, loaded_tensor
 from devlint.analysis.values import (
     MAX_ITEMS,
     NONE,
@@ -240,6 +240,9 @@ def _register_named(machine: Machine, value: Instance, name: str, call: Call) ->
     kind = {"register_buffer": "buffer", "register_parameter": "parameter"}.get(name, "module")
     field = str(key.value)
     machine.store.put(module.kinds, field, kind)
+    loaded = None if new is None or kind == "module" else loaded_tensor(new)
+    if loaded is not None:
+        new = derived(loaded)
     if isinstance(new, Tensor) and kind == "buffer" and new.is_parameter:
         new = Tensor(new.device, new.rank, new.origin)
     machine.store.epoch += 1

@@ -9,6 +9,7 @@ from devlint.analysis.events import DroppedMove, MovedParameter, Transfer
 from devlint.analysis.modules import device_of_module, registered
 from devlint.analysis.names import assigned_in
 from devlint.analysis.origins import Origin
+from devlint.analysis.results import may_be_module
 from devlint.analysis.values import POISON, Instance, Mapping, Sequence, Tensor, Value
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted
@@ -33,6 +34,9 @@ def note_dropped(machine: Machine, node: ir.ExprStatement, result: Value, frame:
             continue  # made on the way: nothing that stays behind
         site = machine.site(node, frame)
         if source.device in (made.device, POISON) or (source.device is None and made.device == "cpu"):
+            continue
+        if may_be_module(source):
+            machine.store.set(source, "device", None)
             continue
         if source.device is not None:
             mark = Origin("dropped", site, frame, machine.tick(), source.device, made.device or "", source.origin)

@@ -25,6 +25,7 @@ from devlint.analysis.values import (
     DeviceValue,
     External,
     Instance,
+    Mapping,
     Scalar,
     Sequence,
     Tensor,
@@ -59,6 +60,21 @@ def derived(tensor: Tensor, rank: int | None = -1) -> Tensor:
 def is_any_content(value: Tensor) -> bool:
     """Whether the tensor stands for anything that a file of unknown content holds: a dict, a number, a name."""
     return value.rank is None and value.origin is not None and value.origin.kind == "loaded"
+
+
+def may_be_module(value: Tensor) -> bool:
+    """Whether something that was loaded, or moved without being known, was taken for a tensor: it may move in place."""
+    if value.rank is not None or value.origin is None:
+        return False
+    first = value.origin.first()
+    return first.kind == "loaded" or (first.kind in ("moved", "async-copy") and first.source is None)
+
+
+def loaded_tensor(value: Value) -> Tensor | None:
+    """The tensor that a file may hold that was taken for a dict of them: what it is only its use can tell."""
+    if not isinstance(value, Mapping) or value.kind != "state_dict" or value.items:
+        return None
+    return value.rest if isinstance(value.rest, Tensor) and is_any_content(value.rest) else None
 
 
 def device_of(value: Tensor) -> Value:

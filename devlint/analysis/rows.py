@@ -16,7 +16,7 @@ from devlint.analysis.host import pin, read_pending, synchronize, to_host
 from devlint.analysis.indexing import clash_index
 from devlint.analysis.leaves import lacks_argument
 from devlint.analysis.machine import Crash
-from devlint.analysis.meeting import Part, meet, operand, tensors_in
+from devlint.analysis.meeting import Part, meet, operand, operands_in, tensors_in
 from devlint.analysis.results import (
     created_rank,
     dtype_of,
@@ -208,7 +208,7 @@ def _meet_row(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> 
         value = bound.get(name)
         if value is None:
             continue
-        found = tensors_in(Sequence("tuple", value) if isinstance(value, list) else value)
+        found = operands_in(Sequence("tuple", value) if isinstance(value, list) else value)
         if any(t.device == POISON for t in found):
             return None, True
         for tensor in found:

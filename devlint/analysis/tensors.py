@@ -20,6 +20,7 @@ from devlint.analysis.results import (
     derived,
     device_of,
     is_floating,
+    loaded_tensor,
     product_rank,
     shape,
 )
@@ -127,6 +128,7 @@ def tensor_binary(
     machine: Machine, operator: str, left: Value, right: Value, node: ir.Node, frame: Frame
 ) -> Value | None:
     """`left operator right` with a tensor."""
+    left, right = loaded_tensor(left) or left, loaded_tensor(right) or right
     for side in (left, right):
         if isinstance(side, Array):
             other = right if side is left else left

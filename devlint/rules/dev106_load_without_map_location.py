@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from devlint.analysis.events import LoadWithoutMap
+from devlint.findings import Severity
 from devlint.rules.base import Diagnosis, Example, FixContext, Mend, Rule, TextContext
 from devlint.rules.edits import add_keyword, keyword
 from devlint.rules.text import trail
@@ -50,7 +51,7 @@ RULE = Rule(
 `torch.load(path)` reached in the world without a GPU, in a program that chooses its device and loads what it did not
 save itself. The file can't be looked into, so this rule rests on more than the other rules do: a program that never
 chooses a device, a round trip within one program, and bytes that come from memory in the same program are left
-alone.""",
+alone. So is a load inside a `try`, unless its handler only tells of the error and goes on without what was loaded.""",
     why="""\
 A checkpoint remembers the device of each tensor. One that was saved on a GPU can't be loaded without a GPU, unless
 `map_location` says where its tensors go.""",
@@ -72,9 +73,11 @@ def no_map(event: LoadWithoutMap, context: TextContext) -> Iterator[Diagnosis]:
     """A checkpoint that may have been saved on a GPU is loaded without one."""
     what = f"`{event.path_text}`" if event.path_text else "the checkpoint"
     message = f"{what} is loaded to the device that it was saved from, which may be a GPU"
-    yield Diagnosis(
-        event.site, message, event, trail(event, event.site), "say where its tensors go: `map_location=device`"
-    )
+    if event.error is None:
+        message += "; the handler only tells of the error and goes on"
+    hint = "say where its tensors go: `map_location=device`"
+    severity: Severity | None = "warning" if event.error is None else None
+    yield Diagnosis(event.site, message, event, trail(event, event.site), hint, severity=severity)
 
 
 @RULE.fix

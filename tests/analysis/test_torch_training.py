@@ -210,6 +210,116 @@ loader = DataLoader(TensorDataset(torch.zeros(4, 2), torch.zeros(4)), batch_size
 swa = AveragedModel(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)).to(device))
 update_bn(loader, swa)  # DEV302: gpu1 gpu2
 """,
+    "a handler that only tells of a load that fails": """
+# runs: no
+net = nn.Linear(2, 2).to(device)
+def resume(path):
+    try:
+        with open(path, "rb") as file:
+            net.load_state_dict(torch.load(file)["net"])  # DEV106: cpu
+    except Exception as error:
+        print("WARNING: cannot load", error)
+resume("unknown.pt")
+try:
+    net.load_state_dict(torch.load("other.pt")["net"])  # DEV106: cpu
+except RuntimeError:
+    traceback.print_exc()
+""",
+    "a handler that answers to a load that fails": """
+# runs: no
+# silent
+net = nn.Linear(2, 2).to(device)
+try:
+    net.load_state_dict(torch.load("unknown.pt"))
+except RuntimeError as error:
+    print(error)
+    net.load_state_dict(torch.load("unknown.pt", map_location="cpu"))
+try:
+    net.load_state_dict(torch.load("unknown.pt"))
+except Exception:
+    print("nothing to resume from")
+try:
+    try:
+        net.load_state_dict(torch.load("unknown.pt"))
+    except RuntimeError as error:
+        print(error)
+        raise
+except RuntimeError:
+    net.reset_parameters()
+""",
+    "a tensor from a file": """
+exec("torch.save(torch.ones(2, 4), 'unknown.pt')")
+found = torch.load("unknown.pt", map_location="cpu")
+a = found.float().unsqueeze(0)  #= cpu
+b = found.to(device)  #= gpu
+c = found.device.type  #= 'cpu'
+d = torch.cat([b, torch.ones(1, 4, device=device)])  #= gpu
+e = found @ torch.ones(4, 2)  #= cpu
+first, second = found
+g = second  #= cpu
+torch.mm(found, torch.ones(4, 2, device=device))  # DEV301: gpu1 gpu2
+""",
+    "a tensor from a file in a module": """
+exec("torch.save(torch.ones(2, 4), 'unknown.pt')")
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("kept", torch.load("unknown.pt", map_location="cpu"))
+        self.learned = nn.Parameter(torch.load("unknown.pt", map_location="cpu"))
+net = Net().to(device)
+a = net.kept  #= gpu
+b = net.learned  #= gpu
+c = net.kept @ torch.ones(4, 2, device=device)  #= gpu
+data = torch.utils.data.TensorDataset(torch.load("unknown.pt", map_location="cpu"))
+d = next(iter(torch.utils.data.DataLoader(data)))[0]  #= cpu
+""",
+    "a tensor from a file in a list": """
+exec("torch.save(torch.ones(2, 4), 'unknown.pt')")
+found = torch.load("unknown.pt", map_location="cpu")
+torch.cat([found, torch.ones(1, 4, device=device)])  # DEV301: gpu1 gpu2
+""",
+    "a tensor from a file as input": """
+exec("torch.save(torch.ones(2, 4), 'unknown.pt')")
+net = nn.Linear(4, 2).to(device)
+net(torch.load("unknown.pt", map_location="cpu"))  # DEV302: gpu1 gpu2
+""",
+    "tensors from a file": """
+exec("torch.save([torch.ones(2, 4), torch.ones(2, 4)], 'unknown.pt')")
+x = torch.ones(4, 2, device=device)
+for found in torch.load("unknown.pt", map_location="cpu"):
+    torch.mm(found, x)  # DEV301: gpu1 gpu2
+""",
+    "a file may hold anything": """
+# silent
+exec("torch.save({'net': nn.Linear(4, 2), 'state': nn.Linear(4, 2).state_dict(), 'epoch': 3}, 'unknown.pt')")
+found = torch.load("unknown.pt", map_location="cpu", weights_only=False)
+x = torch.ones(2, 4, device=device)
+net = found["net"].float()
+net.to(device)
+y = net(x) * found["epoch"]
+other = nn.Linear(4, 2).to(device)
+other.load_state_dict(found["state"])
+for key in found:
+    print(key, other.state_dict().get(key))
+for key in found["state"]:
+    other.state_dict()[key].copy_(found["state"][key])
+if isinstance(found, dict):
+    found = found["state"]
+other.load_state_dict({key.replace("module.", ""): value for key, value in found.items()})
+print(other(x) + y, len(found))
+""",
+    "a module from a file": """
+# silent
+exec("torch.save(nn.Linear(4, 2), 'unknown.pt')")
+net = torch.load("unknown.pt", map_location="cpu", weights_only=False)
+net.to(device)
+x = torch.ones(2, 4, device=device)
+print(net(x))
+net.cpu()
+net = net.to(device).float()
+net.cpu()
+print(net(x.cpu()))
+""",
     "a distribution of the user's own": """
 class Prior(torch.distributions.Independent):
     def __init__(self, low, high, device="cpu"):

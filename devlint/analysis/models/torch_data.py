@@ -11,7 +11,7 @@ from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.events import CudaInWorker, PinAccelerator, Site
 from devlint.analysis.machine import Crash, Worker
 from devlint.analysis.meeting import operand, tensors_in
-from devlint.analysis.results import derived
+from devlint.analysis.results import derived, loaded_tensor
 from devlint.analysis.rows import check_generator
 from devlint.analysis.values import (
     POISON,
@@ -232,8 +232,9 @@ def tensor_dataset(machine: Machine, call: Call) -> Value:
 @method_models("torch.utils.data.TensorDataset", "__init__")
 def initialise_tensors(machine: Machine, made: Instance, call: Call) -> Value:
     """What a tensor dataset keeps."""
-    made.state["tensors"] = list(call.positional)
-    made.fields["tensors"] = Sequence("tuple", list(call.positional))
+    tensors = [loaded_tensor(part) or part for part in call.positional]
+    made.state["tensors"] = tensors
+    made.fields["tensors"] = Sequence("tuple", list(tensors))
     return made
 
 

@@ -101,12 +101,8 @@ def load(machine: Machine, call: Call) -> Value:
     if machine.has_cuda or call.open or machine.protocol or passes_on(call):
         return UNKNOWN
     if not gpu_is_asked_for(machine) and not saves(machine, call):
-        machine.emit(
-            LoadWithoutMap,
-            machine.site(call.node, call.frame),
-            error=errors.message("deserialize"),
-            path_text="",
-        )
+        site = machine.site(call.node, call.frame)
+        machine.emit_unheeded(LoadWithoutMap, site, errors.message("deserialize"), path_text="")
     return UNKNOWN
 
 

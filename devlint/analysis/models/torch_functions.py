@@ -19,7 +19,7 @@ from devlint.analysis.devices import (
 )
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, VALUES, Call, method_models, models, on
 from devlint.analysis.events import InvalidDevice, LegacyType, Site
-from devlint.analysis.results import derived, dtype_of, nesting
+from devlint.analysis.results import derived, dtype_of, loaded_tensor, nesting
 from devlint.analysis.tensors import combine
 from devlint.analysis.values import (
     BOOL,
@@ -38,6 +38,7 @@ from devlint.analysis.values import (
     External,
     Function,
     Instance,
+    Mapping,
     Scalar,
     Sequence,
     Tensor,
@@ -302,6 +303,8 @@ def variable(machine: Machine, call: Call) -> Value:
 def parameter(machine: Machine, call: Call) -> Value:
     """`nn.Parameter(data)`."""
     data = call.argument(0, "data")
+    if isinstance(data, Mapping):
+        data = loaded_tensor(data)
     if isinstance(data, Tensor):
         made = Tensor(
             data.device,
