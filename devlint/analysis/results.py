@@ -206,7 +206,7 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
     if isinstance(made, Tensor):
         made.dtype = _result_dtype(row, main, bound)
         made.is_element = main.is_element and made.rank is None and row.rank in ("keep", "broadcast")
-        kept = row.effect == "keep" and row.rank == "keep"
+        kept = row.effect == "keep" and row.rank == "keep" and row.name.rpartition(".")[2] not in _TURNS
         picked = row.effect == "keep" and main.size == ANY_SIZE and row.rank in ("some", "unknown")
         if kept or picked or (main.size == 0 and row.rank == "broadcast"):
             made.size = main.size
@@ -215,6 +215,13 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
             if isinstance(part, Tensor):
                 part.size = ANY_SIZE
     return made
+
+
+_TURNS = frozenset(
+    "adjoint constant_pad_nd moveaxis movedim multinomial narrow narrow_copy permute rot90 split swapaxes swapaxes_ "
+    "swapdims swapdims_ t t_ tensor_split topk transpose transpose_ unravel_index T mT H mH".split()
+)
+"""What keeps the number of dimensions, but not the length of the first."""
 
 
 def result_rank(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:

@@ -372,6 +372,16 @@ if w.type() == x.type():
     w = w.to(device)
 x + w  # DEV301: gpu1 gpu2
 """,
+    "lengths of what is turned": """
+x = torch.tensor([[0.0, 1.0]])
+a = len(x)  #= 1
+b = len(x.transpose(-1, -2)) == 2  #= True ?
+c = x.t().shape == (2, 1)  #= True ?
+d = len(x.exp())  #= 1
+if x.transpose(0, 1).shape[0] != 2:
+    raise ValueError
+e = x + 1  #= cpu
+""",
     "rows that are picked may be none": """
 x = torch.rand(4, 3, device=device)
 picked = x[x[:, 0] > 2]
