@@ -21,6 +21,7 @@ from devlint.analysis.values import (
     External,
     Instance,
     Mapping,
+    Maybe,
     Scalar,
     Sequence,
     Tensor,
@@ -160,7 +161,7 @@ def _own_moves(machine: Machine, part: Instance) -> None:
     for name, field in list(part.fields.items()):
         if isinstance(field, Tensor) and not part.module.kinds.get(name):
             machine.store.put(part.fields, name, Tensor(None, field.rank))
-        elif isinstance(field, (Sequence, Mapping)) and not part.module.kinds.get(name):
+        elif isinstance(field, (Sequence, Mapping, Maybe)) and not part.module.kinds.get(name):
             machine.store.put(part.fields, name, Unknown())
 
 
