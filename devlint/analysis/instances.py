@@ -48,6 +48,7 @@ from devlint.analysis.values import (
     Unknown,
     Value,
     const,
+    present,
 )
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def _class_method(machine: Machine, value: Instance, name: str, call: Call) -> V
 
 def _lose_modules(machine: Machine, value: Instance) -> None:
     """A base class that nobody can look into may be a module, and move what it holds."""
-    for part in list(value.fields.values()):
+    for part in map(present, list(value.fields.values())):
         if isinstance(part, Instance) and part.module is not None:
             for tensor, _, _ in registered(part):
                 machine.store.set(tensor, "device", None)

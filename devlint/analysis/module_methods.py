@@ -41,6 +41,7 @@ from devlint.analysis.values import (
     Value,
     const,
     constant,
+    present,
 )
 from devlint.semantics import table
 
@@ -268,7 +269,7 @@ def _append(machine: Machine, value: Instance, name: str, call: Call) -> Value:
         if found is None:
             machine.store.set(module, "unsure", True)
     machine.store.epoch += 1
-    machine.store.set(module, "children", [*(module.children or []), *added][:64])
+    machine.store.set(module, "children", [*(module.children or []), *map(present, added)][:64])
     return value
 
 

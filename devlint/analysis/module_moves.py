@@ -26,6 +26,7 @@ from devlint.analysis.values import (
     External,
     Instance,
     Mapping,
+    Maybe,
     Scalar,
     Sequence,
     Tensor,
@@ -130,6 +131,8 @@ def _doubt(machine: Machine, part: Instance, name: str, field: Value, device: st
     elif isinstance(field, (Sequence, Mapping)):
         if field.open or any(tensor.device not in (device, POISON) for tensor in _unregistered(field)):
             machine.store.put(part.fields, name, Unknown())
+    elif isinstance(field, Maybe):
+        machine.store.put(part.fields, name, Unknown())
     elif isinstance(field, Instance) and field.module is None:
         _forget_devices(machine, field)
 

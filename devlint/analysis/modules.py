@@ -30,6 +30,7 @@ from devlint.analysis.values import (
     Unknown,
     Value,
     const,
+    present,
 )
 from devlint.semantics import errors, libraries, table
 from devlint.syntax import ir
@@ -67,7 +68,8 @@ def registered(instance: Instance, seen: set[int] | None = None) -> Iterator[tup
             yield child, instance, index
         elif isinstance(child, Instance):
             yield from registered(child, seen)
-    for name, value in list(instance.fields.items()):
+    for name, field in list(instance.fields.items()):
+        value = present(field)
         if isinstance(value, Tensor):
             if module.kinds.get(name) in ("parameter", "buffer"):
                 yield value, instance, name
@@ -82,7 +84,8 @@ def own_tensors(value: Instance) -> Iterator[tuple[str | None, Tensor]]:
     for index, child in enumerate(module.children or ()):
         if isinstance(child, Tensor):
             yield None if module.unsure else str(index), child
-    for name, field in list(value.fields.items()):
+    for name, held in list(value.fields.items()):
+        field = present(held)
         if isinstance(field, Tensor) and module.kinds.get(name) in ("parameter", "buffer"):
             yield name, field
 
@@ -115,7 +118,8 @@ def submodules(instance: Instance, found: dict[int, Instance] | None = None) -> 
     for child in module.children or ():
         if isinstance(child, Instance):
             submodules(child, found)
-    for name, value in instance.fields.items():
+    for name, field in instance.fields.items():
+        value = present(field)
         if isinstance(value, Instance) and module.kinds.get(name) == "module":
             submodules(value, found)
     return found
@@ -127,7 +131,7 @@ def members(instance: Instance) -> list[tuple[str, Value]]:
     assert module is not None
     named: list[tuple[str, Value]] = [
         (name, value)
-        for name, value in instance.fields.items()
+        for name, value in ((name, present(field)) for name, field in instance.fields.items())
         if isinstance(value, Instance) and module.kinds.get(name) == "module"
     ]
     if not module.children:
@@ -275,7 +279,7 @@ def _fill_container(machine: Machine, instance: Instance, path: str, call: Call)
         machine.store.set(module, "unsure", True)
     if items is not None and path == "torch.nn.ParameterList":
         items = [_as_parameter(machine, item, call) for item in items]
-    machine.store.set(module, "children", items)
+    machine.store.set(module, "children", None if items is None else [present(item) for item in items])
 
 
 def _as_parameter(machine: Machine, value: Value, call: Call) -> Value:
@@ -288,6 +292,7 @@ def _as_parameter(machine: Machine, value: Value, call: Call) -> Value:
 
 def _register(machine: Machine, instance: Instance, name: str, value: Value, call: Call) -> None:
     assert instance.module is not None
+    value = present(value)
     if isinstance(value, Instance) and value.module is not None:
         machine.store.put(instance.module.kinds, name, "module")
     elif isinstance(value, Tensor):
@@ -305,6 +310,7 @@ def register_attribute(
     module = instance.module
     assert module is not None
     known = module.kinds.get(name)
+    value = present(value)
     if isinstance(value, Tensor) and value.is_parameter:
         registered_as = "parameter"
     elif isinstance(value, Instance) and value.module is not None:

@@ -4,9 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from devlint.analysis.access import (
+    assign_attribute,
+    assign_item,
+    attribute,
+    call_method,
+    call_value,
+    item,
+    iterate,
+)
 from devlint.analysis.constants import scalar_result, text_result
 from devlint.analysis.devices import is_device_like, resolve, use
-from devlint.analysis.dispatch import ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
+from devlint.analysis.dispatch import (
+    ASSIGN_ATTRIBUTE,
+    ASSIGN_ITEM,
+    ATTRIBUTE,
+    BINARY,
+    CALL,
+    ITEM,
+    ITERATE,
+    METHOD,
+    TRUTH,
+    Call,
+    Iteration,
+    on,
+)
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import compute
 from devlint.analysis.values import (
@@ -114,7 +136,7 @@ def unknown_truth(machine: Machine, value: Unknown) -> bool | None:
     return None
 
 
-@on(ATTRIBUTE, Unknown, Maybe, Answer)
+@on(ATTRIBUTE, Unknown, Answer)
 def unknown_attribute(machine: Machine, value: Unknown, name: str, node: ir.Node, frame: Frame) -> Value:
     """`args.name`."""
     if name == "is_cuda" and machine.device_count == 0:
@@ -147,7 +169,7 @@ def _moved(machine: Machine, name: str, call: Call) -> Value:
     return made
 
 
-@on(METHOD, Unknown, Maybe, Answer)
+@on(METHOD, Unknown, Answer)
 def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> Value:
     """`args.name(...)`: `cfg.get("key")` is `cfg["key"]`, and questions about a named string have names.
 
@@ -165,7 +187,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     return extended(value, f".{name}({arguments})")
 
 
-@on(ITEM, Unknown, Maybe, Answer)
+@on(ITEM, Unknown, Answer)
 def unknown_item(machine: Machine, value: Unknown, index: Value, node: ir.Node, frame: Frame) -> Value:
     """`cfg["key"]`."""
     return _extended_by(value, index)
@@ -184,7 +206,7 @@ def extended(value: Unknown, suffix: str) -> Value:
     return Unknown(value.path + suffix, value.named)
 
 
-@on(ITERATE, Unknown, Maybe, Answer)
+@on(ITERATE, Unknown, Answer)
 def iterate_unknown(machine: Machine, value: Unknown, node: ir.Node, frame: Frame, wanted: int) -> Iteration | None:
     """Nothing is known."""
     return None
@@ -198,3 +220,48 @@ def unknown_operator(
     if isinstance(left, Unknown) and isinstance(right, (Tensor, Array, Instance, DeviceValue)):
         return None
     return UNKNOWN
+
+
+# -- what may be None: what is read of it, or called, is there
+
+
+@on(ATTRIBUTE, Maybe)
+def maybe_attribute(machine: Machine, value: Maybe, name: str, node: ir.Node, frame: Frame) -> Value:
+    """`x.name` of the value."""
+    return attribute(machine, value.value, name, node, frame)
+
+
+@on(METHOD, Maybe)
+def maybe_method(machine: Machine, value: Maybe, name: str, call: Call) -> Value:
+    """`x.name(...)` of the value."""
+    return call_method(machine, value.value, name, call)
+
+
+@on(CALL, Maybe)
+def maybe_called(machine: Machine, value: Maybe, call: Call) -> Value:
+    """`x(...)`."""
+    return call_value(machine, value.value, call)
+
+
+@on(ITEM, Maybe)
+def maybe_item(machine: Machine, value: Maybe, index: Value, node: ir.Node, frame: Frame) -> Value:
+    """`x[index]`."""
+    return item(machine, value.value, index, node, frame)
+
+
+@on(ASSIGN_ITEM, Maybe)
+def assign_maybe_item(machine: Machine, value: Maybe, index: Value, new: Value, node: ir.Node, frame: Frame) -> None:
+    """`x[index] = new`."""
+    assign_item(machine, value.value, index, new, node, frame)
+
+
+@on(ASSIGN_ATTRIBUTE, Maybe)
+def assign_maybe_attribute(machine: Machine, value: Maybe, name: str, new: Value, node: ir.Node, frame: Frame) -> None:
+    """`x.name = new`."""
+    assign_attribute(machine, value.value, name, new, node, frame)
+
+
+@on(ITERATE, Maybe)
+def iterate_maybe(machine: Machine, value: Maybe, node: ir.Node, frame: Frame, wanted: int) -> Iteration | None:
+    """The items of the value."""
+    return iterate(machine, value.value, node, frame, wanted)

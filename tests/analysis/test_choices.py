@@ -274,3 +274,39 @@ def test_pairs_cost_no_more_than_choices_may() -> None:
     text = "".join(f"z{i} = torch.ones(4)\nif args.a{i}:\n    z{i} = z{i}.to(device)\n" for i in range(12))
     sums = "".join(f"z{i} + z{j}\n" for i in range(12) for j in range(i))
     assert analysed(PAIRS + text + sums + "print(x)\n").statistics["runs"] <= 3 * (1 + 2 * 4 + 4 * 3)
+
+
+MAY_BE_NONE = """\
+class Net(nn.Module):
+    def __init__(self, bias=False):
+        super().__init__()
+        self.kernel = nn.Parameter(torch.ones(4))
+        self.bias = None
+        if bias:
+            self.bias = nn.Parameter(torch.ones(4))
+        self.head = nn.Linear(4, 4) if bias else None
+    def forward(self, x):
+        x = x * self.kernel
+        if self.bias is not None:
+            x = x + self.bias
+        return x if self.head is None else self.head(x)
+"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "net = Net(args.fast).to(device)\nnet(x.to(device))\n",
+        "import copy\nnet = copy.deepcopy(Net(args.fast)).to(device)\nnet(x.to(device))\n",
+        "net = Net(args.fast) if args.slow else None\nif args.slow:\n    net.to(device)\n"
+        "if net is not None:\n    net(x.to(device))\n",
+        "import copy\nnet = Net(args.fast)\nother = copy.deepcopy(net).to(device)\nnet(x)\nother(x.to(device))\n",
+    ],
+)
+def test_what_may_be_none_moves_with_its_module(use: str) -> None:
+    assert clashes(MAY_BE_NONE + use) == set()
+
+
+def test_what_is_used_untested_is_there() -> None:
+    text = "if args.slow:\n    net = Net()\nelse:\n    net = None\nif args.slow and torch.cuda.is_available():\n"
+    assert clashes(MAY_BE_NONE + text + "    net.kernel + x.cuda()\n") == {19}

@@ -13,6 +13,7 @@ from devlint.analysis.values import (
     Bound,
     Instance,
     Mapping,
+    Maybe,
     Method,
     ModuleState,
     Sequence,
@@ -68,6 +69,10 @@ def copy_tensor(value: Tensor, memo: dict[int, Value]) -> Tensor:
     made.pending = value.pending
     memo[id(value)] = made
     return made
+
+
+def _copy_maybe(value: Maybe, memo: dict[int, Value]) -> Value:
+    return Maybe(copied(value.value, memo), value.key, value.there)
 
 
 def _copy_array(value: Array, memo: dict[int, Value]) -> Value:
@@ -134,6 +139,7 @@ def _copy_method(value: Method, memo: dict[int, Value]) -> Value:
 _COPIES: dict[type, Any] = {
     Tensor: copy_tensor,
     Array: _copy_array,
+    Maybe: _copy_maybe,
     Sequence: _copy_sequence,
     Mapping: _copy_mapping,
     Instance: _copy_instance,

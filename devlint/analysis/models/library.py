@@ -25,6 +25,7 @@ from devlint.analysis.values import (
     External,
     Instance,
     Mapping,
+    Maybe,
     ModuleState,
     NoGradient,
     Scalar,
@@ -199,6 +200,8 @@ def _move(machine: Machine, value: Instance, how: str, name: str, arguments: Cal
 
 def moved_value(machine: Machine, value: Value, device: str | None, arguments: Call) -> Value:
     """A value on another device: tensors are copied, also in containers; modules are moved in place."""
+    if isinstance(value, Maybe):
+        return Maybe(moved_value(machine, value.value, device, arguments), value.key, value.there)
     if isinstance(value, Instance) and value.module is not None:
         move_module(machine, value, device, arguments.node, arguments.frame)
         return value

@@ -33,6 +33,7 @@ from devlint.analysis.values import (
     const,
     constant,
     is_none,
+    present,
 )
 from devlint.semantics import errors
 from devlint.syntax import ir
@@ -200,7 +201,7 @@ def _replica(machine: Machine, original: Instance, device: str, call: Call) -> I
     module.is_replica = True
     for name, field in original.fields.items():
         made.fields[name] = _replicated(
-            machine, field, module.kinds.get(name), module.places.get(name), device, call, name
+            machine, present(field), module.kinds.get(name), module.places.get(name), device, call, name
         )
     if original.module.children is not None:
         module.children = [

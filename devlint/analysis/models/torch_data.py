@@ -25,6 +25,7 @@ from devlint.analysis.values import (
     External,
     Instance,
     Mapping,
+    Maybe,
     Scalar,
     Sequence,
     Tensor,
@@ -204,6 +205,8 @@ def _pinned(machine: Machine, value: Instance, batch: Value, call: Call) -> Valu
 
 
 def _copy(value: Value) -> Value:
+    if isinstance(value, Maybe):
+        return Maybe(_copy(value.value), value.key, value.there)
     if isinstance(value, Tensor):
         return derived(value)
     if isinstance(value, Sequence):
