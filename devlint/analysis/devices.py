@@ -560,7 +560,7 @@ def _compared(
 ) -> None:
     if error is not None and machine.trying:
         raise Crash
-    if error is None and _asked_both_ways(machine.connective, node):
+    if error is None and (_asked_both_ways(machine.connective, node) or _only_moves(machine.branching, node)):
         return
     machine.emit(
         DeviceCompared,
@@ -573,6 +573,26 @@ def _compared(
         intended=equal if symbol in ("==", "in") else not equal,
         reversed_operands=swapped,
     )
+
+
+def _only_moves(branch: ir.If | None, node: ir.Compare) -> bool:
+    """Whether what hangs on the answer is a move to where it is: `if x.device != device: x = x.to(device)`."""
+    if branch is None or branch.test is not node or node.operator != "!=" or branch.orelse:
+        return False
+    acts = (ir.Raise, ir.ExprStatement, ir.Augment)
+    if any(isinstance(statement, acts) or _writes_elsewhere(statement) for statement in branch.body):
+        return False
+    return any(
+        isinstance(statement, (ir.Assign, ir.Return))
+        and isinstance(statement.value, ir.Call)
+        and isinstance(statement.value.function, ir.Attribute)
+        and statement.value.function.name == "to"
+        for statement in branch.body
+    )
+
+
+def _writes_elsewhere(statement: ir.Stmt) -> bool:
+    return isinstance(statement, ir.Assign) and not all(isinstance(target, ir.Name) for target in statement.targets)
 
 
 def _asked_both_ways(connective: ir.Bool | None, node: ir.Compare) -> bool:

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 def decide_branch(machine: Machine, node: ir.If, frame: Frame) -> Decision:
     """Decide the condition of an `if`. That CUDA was asked for counts only where something hangs on the answer."""
     known = len(machine.evidence)
-    decision = decide(machine, node.test, frame)
+    around, machine.branching = machine.branching, node
+    try:
+        decision = decide(machine, node.test, frame)
+    finally:
+        machine.branching = around
     if len(machine.evidence) > known and not node.orelse:
         if all(_needs_no_guard(statement, frame) for statement in node.body):
             forget_evidence(machine, known)

@@ -264,6 +264,7 @@ class Machine:
         self.guards = 0
         self.served: dict[Origin, int] = {}
         self.connective: ir.Bool | None = None
+        self.branching: ir.If | None = None
         self.missed: ir.Compare | None = None
         self.vouched: set[ChoiceKey] = set()
         self.round_began = 0

@@ -14,7 +14,8 @@ RULE = Rule(
     summary="The optimizer's state is on another device than its parameters.",
     what=(
         "The optimizer has made state (moments, momentum), by a step or by `load_state_dict`, and the model is moved "
-        "to another device afterwards. An optimizer that is only built before the move has no state yet: it is silent."
+        "to another device afterwards. An optimizer that is only built before the move has no state yet: it is silent, "
+        "but for `Adagrad`, which makes its state when it is built."
     ),
     why=(
         "`module.to()` moves parameters and their gradients. It doesn't know of the optimizer, whose state stays where "

@@ -169,6 +169,23 @@ d = g.device.type  #= 'cpu' 'cuda' 'cuda'
 g = torch.Generator().manual_seed(0)
 torch.randn(2, generator=g, device=device)  # DEV305: gpu1 gpu2
 """,
+    "state that is made with the optimizer": """
+net = nn.Linear(2, 2)
+late = torch.optim.Adam(net.parameters())
+early = torch.optim.Adagrad(net.parameters())
+net.to(device)
+net(torch.ones(1, 2, device=device)).sum().backward()
+late.step()
+early.step()  # DEV505: gpu1 gpu2
+""",
+    "state that is made with the optimizer, after the move": """
+net = nn.Linear(2, 2).to(device)
+early = torch.optim.Adagrad(net.parameters())
+net(torch.ones(1, 2, device=device)).sum().backward()
+early.step()
+early.step()
+a = net.weight  #= gpu
+""",
     "renewed averages of normalisation": """
 from torch.optim.swa_utils import AveragedModel, update_bn
 from torch.utils.data import DataLoader, TensorDataset

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 OPTIMIZER = "torch.optim.Optimizer"
 _STATELESS = frozenset({"SGD"})
+_EAGER = frozenset({"Adagrad"})
+"""Optimizers that make their state when they are built, not at the first step (torch/optim/adagrad.py)."""
 _NAMES = (
     "SGD Adam AdamW Adamax NAdam RAdam Adadelta Adagrad ASGD RMSprop Rprop SparseAdam Adafactor LBFGS Muon Optimizer"
 ).split()
@@ -71,7 +73,10 @@ def initialise(machine: Machine, made: Instance, call: Call) -> Value:
     if isinstance(made.cls, Class):
         _open_books(machine, made, parameters, call)
     made.state["keeps"] = name not in _STATELESS or (momentum is not None)
-    made.state["devices"] = {}
+    site = machine.site(call.node, call.frame)
+    made.state["devices"] = (
+        {id(t): (t.device, site) for t in parameters if t.device not in (None, POISON)} if name in _EAGER else {}
+    )
     return made
 
 
