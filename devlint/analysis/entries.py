@@ -17,20 +17,17 @@ from devlint.analysis.dispatch import Call
 from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.models.frameworks import enter_hook, is_hook
 from devlint.analysis.module_moves import move_module
-from devlint.analysis.modules import registered, submodules
+from devlint.analysis.modules import registered
 from devlint.analysis.store import Delta
 from devlint.analysis.values import (
-    NONE,
     Bound,
     Class,
     Const,
-    DeviceValue,
     Function,
     Instance,
     Tensor,
     Unknown,
     Value,
-    is_none,
 )
 from devlint.semantics.devices import parse_device
 from devlint.syntax import ir
@@ -98,9 +95,6 @@ def protocol_entries(machine: Machine, namespace: Namespace) -> Iterator[Entry]:
                 continue
             if is_module_class(value):
                 yield Entry(("class", _rows(value.node)[0]), _length(value.node), _module_run(machine, value, frame))
-                if _is_built_in_place(value):
-                    run = _placed_run(machine, value, frame)
-                    yield Entry(("placed class", _rows(value.node)[0]), _length(value.node), run)
             yield from _method_entries(machine, value, frame)
 
 
@@ -146,65 +140,23 @@ def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None
         device = accelerator(machine)
         if not placed:
             move_module(machine, instance, device, cls.node, frame)
-        _enter_forward(machine, cls, instance, device if not placed else None, frame)
+        found = find(cls, "forward")
+        if found is None or not isinstance(found[0], Function):
+            return
+        forward = found[0]
+        parameters = forward.node.parameters
+        arguments: list[Value] = []
+        for name in parameters.positional[1:]:
+            if name in forward.defaults:
+                break
+            arguments.append(protocol_input(machine, forward, name, device if not placed else None, frame))
+        keywords: dict[str, Value] = {
+            name: Unknown(name) for name in [*parameters.positional[1 + len(arguments) :], *parameters.keyword]
+        }
+        call = Call(arguments, keywords, cls.node, frame)
+        invoke(machine, forward, call, instance, is_forward=False)
 
     return run
-
-
-def _is_built_in_place(cls: Class) -> bool:
-    """Whether a module offers to be built where it shall be, as those of torch do: `device=None, dtype=None`."""
-    init = cls.fields.get("__init__")
-    if not isinstance(init, Function):
-        return False
-    defaults = (init.defaults.get("device"), init.defaults.get("dtype"))
-    return all(default.__class__ is Const and is_none(default) for default in defaults)
-
-
-def _placed_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None]:
-    """Build the module on the accelerator and leave it there."""
-
-    def run() -> None:
-        name = accelerator(machine)
-        if name == "cpu":
-            return
-        placements = machine.placements
-        given = DeviceValue("cuda", int(name.partition(":")[2]))
-        instance = construct_by_protocol(machine, cls, frame, {"device": given, "dtype": NONE})
-        if not isinstance(instance, Instance) or instance.module is None or instance.module.unsure:
-            return
-        if machine.placements == placements or not any(t.device == name for t, _, _ in registered(instance)):
-            return
-        _forget_plain(machine, instance)
-        _enter_forward(machine, cls, instance, name, frame)
-
-    return run
-
-
-def _forget_plain(machine: Machine, instance: Instance) -> None:
-    """Of tensors that no move of a module takes along nothing is said here: that is told where it is moved."""
-    for part in (instance, *submodules(instance).values()):
-        assert part.module is not None
-        for name, value in part.fields.items():
-            if isinstance(value, Tensor) and name not in part.module.kinds:
-                machine.store.set(value, "device", None)
-
-
-def _enter_forward(machine: Machine, cls: Class, instance: Instance, device: str | None, frame: Frame) -> None:
-    """Call the forward of a module with inputs by protocol."""
-    found = find(cls, "forward")
-    if found is None or not isinstance(found[0], Function):
-        return
-    forward = found[0]
-    parameters = forward.node.parameters
-    arguments: list[Value] = []
-    for name in parameters.positional[1:]:
-        if name in forward.defaults:
-            break
-        arguments.append(protocol_input(machine, forward, name, device, frame))
-    keywords: dict[str, Value] = {
-        name: Unknown(name) for name in [*parameters.positional[1 + len(arguments) :], *parameters.keyword]
-    }
-    invoke(machine, forward, Call(arguments, keywords, cls.node, frame), instance, is_forward=False)
 
 
 def _is_placed(instance: Instance) -> bool:
@@ -241,7 +193,7 @@ def _annotation_text(annotation: ir.Expr) -> str:
     return ""
 
 
-def construct_by_protocol(machine: Machine, cls: Class, frame: Frame, given: dict[str, Value] | None = None) -> Value:
+def construct_by_protocol(machine: Machine, cls: Class, frame: Frame) -> Value:
     """Build an instance with the defaults that say nothing of devices, and Unknown for the rest."""
     found = find(cls, "__init__")
     keywords: dict[str, Value] = {}
@@ -251,7 +203,6 @@ def construct_by_protocol(machine: Machine, cls: Class, frame: Frame, given: dic
         for name in [*parameters.positional[1:], *parameters.keyword]:
             default = init.defaults.get(name)
             keywords[name] = default if default is not None and is_plain_default(name, default) else Unknown(name, True)
-    keywords.update(given or {})
     return call_value(machine, cls, Call([], keywords, cls.node, frame))
 
 

@@ -36,59 +36,6 @@ class Net(nn.Module):
     def forward(self, x):
         return x * self.scale + torch.randn(x.shape, device=x.device)
 """,
-    "a module that is built in place": """
-class Block(nn.Module):
-    def __init__(self, width, device=None, dtype=None):
-        super().__init__()
-        dd = {"device": device, "dtype": dtype}
-        self.qkv = nn.Linear(width, width, **dd)
-        self.register_buffer("pos", torch.ones(width))  # DEV303: gpu1 gpu2
-    def forward(self, x):
-        return self.qkv(x) + self.pos
-""",
-    "a layer of a module that is built in place": """
-class Block(nn.Module):
-    def __init__(self, width, *, device=None, dtype=None):
-        super().__init__()
-        self.qkv = nn.Linear(width, width, device=device, dtype=dtype)
-        self.out = nn.Linear(width, width)
-    def forward(self, x):
-        return self.out(self.qkv(x))  # DEV302: gpu1 gpu2
-""",
-    "modules that are right where they are built in place": """
-class Block(nn.Module):
-    def __init__(self, width, heads=2, device=None, dtype=None):
-        super().__init__()
-        dd = {"device": device, "dtype": dtype}
-        self.qkv = nn.Linear(width, width, **dd)
-        self.norm = nn.LayerNorm(width, **dd)
-        self.scale = nn.Parameter(torch.ones(width, **dd))
-        self.register_buffer("pos", torch.arange(width, device=device))
-        self.register_buffer("host", torch.ones(width), persistent=False)
-        self.table = torch.ones(width)
-    def forward(self, x, mask=None):
-        x = self.norm(self.qkv(x) + self.pos) * self.scale
-        return x + self.host.to(x.device) + self.table.to(x)
-class Wide(Block):
-    def __init__(self, width, device=None, dtype=None):
-        super().__init__(2 * width, device=device, dtype=dtype)
-class Elsewhere(nn.Module):
-    def __init__(self, width, device=None, dtype=None):
-        super().__init__()
-        self.device = device
-        self.out = nn.Linear(width, width)
-    def forward(self, x):
-        return self.out(x)
-""",
-    "a plain tensor of a module that is built in place": """
-class Block(nn.Module):
-    def __init__(self, width, device=None, dtype=None):
-        super().__init__()
-        self.qkv = nn.Linear(width, width, device=device, dtype=dtype)
-        self.pos = torch.ones(width)  # DEV501: gpu1 gpu2
-    def forward(self, x):
-        return self.qkv(x) + self.pos
-""",
     "a part is reached through the whole": """
 class Part(nn.Module):
     def __init__(self):
