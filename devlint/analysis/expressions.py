@@ -12,7 +12,7 @@ from devlint.analysis.choices import decide, decide_value, narrow
 from devlint.analysis.control import behind, fork, note_either
 from devlint.analysis.dispatch import EVALUATE, Call, evaluates
 from devlint.analysis.frames import Frame
-from devlint.analysis.machine import Crash, OutOfBudget, Signal
+from devlint.analysis.machine import Crash, OutOfBudget, Signal, forget_evidence
 from devlint.analysis.results import derived
 from devlint.analysis.values import (
     BOOL,
@@ -24,6 +24,7 @@ from devlint.analysis.values import (
     Arguments,
     Array,
     Const,
+    External,
     Function,
     Instance,
     Mapping,
@@ -83,11 +84,18 @@ def evaluate_call(machine: Machine, node: ir.Call, frame: Frame, unused: bool = 
     function = node.function
     if function.__class__ is ir.Attribute:
         receiver = EVALUATE[function.value.__class__](machine, function.value, frame)
-        return call_method(machine, receiver, function.name, arguments(machine, node, frame, unused))
+        known = len(machine.evidence)
+        call = arguments(machine, node, frame, unused)
+        if len(machine.evidence) > known and receiver.__class__ is External and receiver.path.startswith(_SKIPPERS):
+            forget_evidence(machine, known)  # that a test is skipped without CUDA says that it needs it
+        return call_method(machine, receiver, function.name, call)
     if not node.args and isinstance(function, ir.Name) and function.id == "super":
         return zero_argument_super(frame)
     value = EVALUATE[function.__class__](machine, function, frame)
     return call_value(machine, value, arguments(machine, node, frame, unused))
+
+
+_SKIPPERS = ("pytest", "unittest")
 
 
 def zero_argument_super(frame: Frame) -> Value:

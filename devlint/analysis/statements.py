@@ -27,6 +27,7 @@ from devlint.analysis.moves import note_dropped, note_rebound
 from devlint.analysis.values import (
     UNKNOWN,
     Class,
+    Const,
     DeviceValue,
     External,
     Instance,
@@ -104,7 +105,12 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
         raised = raises(chosen)
         if raised is not None:
             note_raise(machine, node.test, decision.truth, raised, frame)
-        return branch(machine, chosen, frame)
+        guards = machine.guards
+        machine.guards += is_arm_for_gpu(machine, node.test, frame, decision.truth)
+        try:
+            return branch(machine, chosen, frame)
+        finally:
+            machine.guards = guards
 
     def yes() -> Signal | None:
         narrow(machine, node.test, frame, True)
@@ -115,6 +121,25 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
         return branch(machine, node.orelse, frame)
 
     return fork(machine, decision, yes, no, frame)
+
+
+def is_arm_for_gpu(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> bool:
+    """Whether a branch is where an option for the device leads that is `cuda` by its default: `args.device == "cuda"`.
+
+    Whoever has no GPU gives the option another value.
+    """
+    if not isinstance(test, ir.Compare) or test.operator not in ("==", "!=") or not isinstance(test.right, ir.Const):
+        return False
+    named = test.right.value
+    if not machine.options or not isinstance(named, str) or not isinstance(test.left, ir.Attribute):
+        return False
+    machine.quiet += 1
+    value = machine.evaluate(test.left, frame)
+    machine.quiet -= 1
+    if not isinstance(value, Const) or value.site is None or value.site.key not in machine.options:
+        return False
+    equal = holds is (test.operator == "==")
+    return named.startswith("cuda") if equal else named == "cpu"
 
 
 def branch(machine: Machine, statements: list[ir.Stmt], frame: Frame) -> Signal | None:

@@ -24,7 +24,7 @@ MEANT = {
     "counts devices": """\
         import torch
         if torch.cuda.device_count() > 0:
-            print("fast")
+            torch.cuda.synchronize()
         print(torch.ones(2).cuda())
         """,
     "a flag to do without": """\
@@ -96,6 +96,23 @@ NOT_SHOWN = {
         if len(sys.argv) > 1:
             start(2)
         print(torch.ones(2).cuda())
+        """,
+    "only warns": """\
+        import torch
+        if torch.cuda.is_available():
+            print("WARNING: you have a CUDA device, so use it")
+        print(torch.ones(2).cuda())
+        """,
+    "skips its tests": """\
+        import pytest
+        import torch
+        pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="it needs CUDA")
+        if not torch.cuda.is_available():
+            pytest.skip("it needs CUDA", allow_module_level=True)
+        def test_sum():
+            assert torch.ones(2).cuda().sum() == 2
+        if __name__ == "__main__":
+            print(torch.ones(2).cuda())
         """,
     "asks for speed alone": """\
         import torch

@@ -33,6 +33,7 @@ from devlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
+    is_none,
 )
 from devlint.semantics import libraries, table
 
@@ -118,7 +119,12 @@ def _legacy_constructor(machine: Machine, path: str, arguments: Call, named_at: 
     if on_cuda:
         error = legacy_error(machine, path)
         machine.emit(LegacyType, machine.site(node, frame), error=error, text=path, operation="constructor")
-        device = use(machine, "cuda", None, node, frame, path, named_at, "legacy")
+        target = arguments.keywords.get("device")
+        device = (
+            use(machine, "cuda", None, node, frame, path, named_at, "legacy")
+            if target is None or is_none(target)
+            else resolve(machine, target, node, frame, path, "legacy")
+        )
         if device == POISON:
             return Tensor(POISON)
     elif name == "Tensor":

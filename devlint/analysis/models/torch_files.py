@@ -65,7 +65,16 @@ def named_file(machine: Machine, call: Call) -> Value:
     return made
 
 
-@models("torch.load", "torch.jit.load", "torch.utils.model_zoo.load_url", "torch.hub.load_state_dict_from_url")
+@models("torch.utils.model_zoo.load_url", "torch.hub.load_state_dict_from_url")
+def load_published(machine: Machine, call: Call) -> Value | None:
+    """A file that is published: who made it nobody here can tell, and most are saved from the CPU."""
+    where = call.argument(2, "map_location")
+    if where is None or constant(where) is None:
+        return UNKNOWN
+    return load(machine, call.with_arguments([UNKNOWN, where]))
+
+
+@models("torch.load", "torch.jit.load")
 def load(machine: Machine, call: Call) -> Value:
     """`torch.load(path, map_location)`: what the program saved itself is known."""
     where = call.argument(1, "map_location")

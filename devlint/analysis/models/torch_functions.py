@@ -124,7 +124,7 @@ def set_device(machine: Machine, call: Call) -> Value:
         if machine.device_count == 0:
             site = machine.site(call.node, call.frame)
             machine.launched = True
-            if not machine.path:
+            if not machine.path and call.frame.returns is None:
                 unavailable(machine, "cuda", SOME_INDEX, site, "torch.cuda.set_device", None, "query")
             return NONE
         machine.consulted.add("rank")
