@@ -181,6 +181,10 @@ def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
     return None
 
 
+_OF_WRAPPERS = frozenset("join no_sync register_comm_hook join_hook scatter gather replicate".split())
+"""What DataParallel and DistributedDataParallel have themselves."""
+
+
 def is_only_inside(value: Instance, name: str) -> bool:
     """Whether only the module in a DataParallel (DDP) has this attribute: the wrapper passes nothing on but calls."""
     from devlint.analysis.classes import find, is_open_class
@@ -189,7 +193,9 @@ def is_only_inside(value: Instance, name: str) -> bool:
     inner = value.state.get("inner")
     if not isinstance(inner, Instance) or not isinstance(value.cls, External):
         return False
-    if name in value.fields or name.startswith("_") or lookup(f"torch.nn.Module.{name}") is not None:
+    if name in value.fields or name.startswith("_") or name in _OF_WRAPPERS:
+        return False
+    if lookup(f"torch.nn.Module.{name}") is not None:
         return False
     return name in inner.fields or (find(inner.cls, name) is not None and not is_open_class(inner.cls))
 

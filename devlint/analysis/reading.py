@@ -31,8 +31,8 @@ def weigh_evidence(
 ) -> dict[tuple[Any, ...], Event]:
     """Settle what one entry point, in the file `entry`, says of missing CUDA.
 
-    With evidence that the program means to run without a GPU, the first use in each function is kept, and the first
-    question of it (`current_device()`); the others are counted. Evidence speaks for what stands in the same file, and,
+    With evidence that the program means to run without a GPU, the first use (or question: `current_device()`) in each
+    function is kept; the others are counted. Evidence speaks for what stands in the same file, and,
     where it is the entry's own, for all. Without, the program is for GPUs by its own lights: the first use of all is
     kept, and none of a program that is launched on GPUs or built on packages for them. That a checkpoint is loaded with
     a `map_location` speaks of its loads alone.
@@ -53,8 +53,8 @@ def weigh_evidence(
         evidence = bool(meant & {entry, event.site.path, event.site.path if literal is None else literal.path})
         if not evidence and (launched or event.device.endswith(":?")):
             continue  # each process takes its own GPU: a program that is launched on GPUs
-        place: tuple[Any, ...] = (event.site.path, event.function) if evidence else ("all", event.at_import)
-        group = (*place, event.kind == "query")
+        query = event.kind == "query"
+        group: tuple[Any, ...] = (event.site.path, event.function) if evidence else ("all", event.at_import, query)
         if group in firsts:
             further[group] += 1
             continue
