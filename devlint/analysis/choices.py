@@ -76,6 +76,12 @@ class Decision:
         contrary.test = self.test
         return contrary
 
+    def chosen(self, holds: bool) -> Choice:
+        """What a path says where the condition holds (or does not): of the name, or of what is asked as it stands."""
+        assert self.choice is not None
+        straight = self.polarity if self.choice.condition else self.polarity is self.choice.value
+        return Choice(self.choice.condition, straight is holds, self.choice.site)
+
     def guards(self, holds: bool) -> bool:
         """Whether an option of the user's own stands guard where the condition holds (or does not)."""
         return isinstance(self.key, str) and asks_for_gpu(self.key, holds is self.polarity)

@@ -73,13 +73,12 @@ def fork(
     guards = machine.guards
     choice = decision.choice
     assert choice is not None
-    holds = decision.polarity if choice.condition else True  # without a name, the condition is shown as it stands
-    machine.path.append(Choice(choice.condition, holds, choice.site))
+    machine.path.append(decision.chosen(True))
     machine.guards += decision.guards(True)
     first = one_way(machine, yes)
     first_delta = store.rollback(mark)
     machine.guards = guards + decision.guards(False)
-    machine.path[depth:] = [Choice(choice.condition, not holds, choice.site)]
+    machine.path[depth:] = [decision.chosen(False)]
     second = one_way(machine, no)
     second_delta = store.rollback(mark)
     del machine.path[depth:]
@@ -117,7 +116,7 @@ def _try_other(machine: Machine, decision: Decision, other: Callable[[], Signal 
     follows = bool(machine.defaults)
     machine.quiet += follows
     depth, guards = len(machine.path), machine.guards
-    machine.path.append(Choice(choice.condition, decision.default is not decision.polarity, choice.site))
+    machine.path.append(decision.chosen(not decision.default))
     machine.guards += decision.guards(not decision.default)
     one_way(machine, other)
     del machine.path[depth:]

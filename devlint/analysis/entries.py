@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value
 from devlint.analysis.calls import invoke
-from devlint.analysis.classes import external_bases, find, is_module_class
+from devlint.analysis.classes import find, is_module_class
 from devlint.analysis.dispatch import Call
 from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.models.frameworks import enter_hook, is_hook
@@ -312,11 +312,6 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
             move_module(machine, instance, device, cls.node, frame)
         machine.store.set(instance.module, "unsure", True)
     call_value(machine, Bound(method, instance), call)
-
-
-def is_framework_class(cls: Class) -> bool:
-    """Whether a framework drives instances (LightningModule, Trainer)."""
-    return any("Lightning" in path or path.endswith("Trainer") for path in external_bases(cls))
 
 
 def _rows(node: ir.Node) -> tuple[int, int]:

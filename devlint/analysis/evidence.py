@@ -36,7 +36,8 @@ def decide_branch(machine: Machine, node: ir.If, frame: Frame) -> Decision:
     return decision
 
 
-_PLAIN = frozenset({"is_available", "device_count", "get_device_name", "is_built", "format", "str", "bool", "int"})
+_QUESTIONS = frozenset({"is_available", "device_count", "get_device_name", "is_built"})
+_PLAIN = _QUESTIONS | {"format", "str", "bool", "int"}
 _SHOWS = frozenset({"builtins.print", "builtins.display", "IPython.display.display", "warnings.warn"})
 
 
@@ -78,7 +79,7 @@ def _needs_no_guard(statement: ir.Stmt, frame: Frame) -> bool:
 
 
 def _asks_cuda(node: ir.Node) -> bool:
-    return isinstance(node, ir.Attribute) and node.name in _PLAIN
+    return isinstance(node, ir.Attribute) and node.name in _QUESTIONS
 
 
 def outside_path(node: ir.Expr, frame: Frame) -> str:

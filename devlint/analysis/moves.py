@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.devices import source_text
-from devlint.analysis.events import DroppedMove, MovedParameter, Transfer
+from devlint.analysis.events import DroppedMove, Transfer
 from devlint.analysis.modules import device_of_module, registered
 from devlint.analysis.names import assigned_in
 from devlint.analysis.origins import Origin
@@ -177,21 +177,6 @@ def _rebinding(statements: list[ir.Stmt], name: str, move: Site) -> ir.Stmt | No
         if found is not None:
             return found
     return None
-
-
-def note_parameter_moved(machine: Machine, source: Tensor, result: Value, call: Call) -> None:
-    """`nn.Parameter(...).to(d)`, a leaf with requires_grad moved at its creation: a non-leaf copy."""
-    if not isinstance(result, Tensor) or result is source or result.device == POISON:
-        return
-    site = machine.site(call.node, call.frame)
-    machine.emit(
-        MovedParameter,
-        site,
-        error=None,
-        text=source_text(machine, site),
-        is_parameter=source.is_parameter,
-        device=result.device or "",
-    )
 
 
 def note_stored(machine: Machine, value: Value, node: ir.Node, frame: Frame) -> None:

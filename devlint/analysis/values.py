@@ -519,11 +519,6 @@ def constant(value: Value | None) -> Any:
     return value.value if isinstance(value, Const) else ...
 
 
-def is_harmless(value: Value) -> bool:
-    """Tell whether the value is surely a plain Python number, string or None."""
-    return value.__class__ is Const or value.__class__ is Scalar
-
-
 def present(value: Value) -> Value:
     """What a value is if it is there at all."""
     return value.value if isinstance(value, Maybe) else value

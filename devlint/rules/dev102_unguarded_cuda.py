@@ -121,6 +121,9 @@ def choose(diagnosis: Diagnosis, context: FixContext) -> Mend | None:
         return None
     if literal.raw_value not in ("cuda", "cuda:0") or (event.further and not event.evidence):
         return None
+    call = next((parent for parent in context.parents(literal) if isinstance(parent, cst.Call)), None)
+    if call is not None and len(call.args) > 1 and context.source(call.func) == spelling(context, "torch.device"):
+        return None  # the index beside it would stay
     available = spelling(context, "torch.cuda.is_available")
     if available is None:
         return None

@@ -74,7 +74,7 @@ A `torch.device` never equals a string, and the comparison says so in silence: o
     ),
     severity="warning",
     fix_safety="""\
-Safe: the comparison gets the answer that it seems to give, which changes only the worlds in which it was wrong.
+Unsafe: the comparison gets the answer that it seems to give, and a branch runs that never ran before.
 `x.device.type` is compared with a name without an index, `str(x.device)` with a name that has one.""",
     references=("https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.device",),
 )
@@ -105,6 +105,6 @@ def compare_type(diagnosis: Diagnosis, context: FixContext) -> Mend | None:
         return None
     start, end = context.span(device)
     if ":" not in str(name.raw_value):
-        return Mend("safe", "compare the type of the device", (Replacement(end, end, ".type"),))
+        return Mend("unsafe", "compare the type of the device", (Replacement(end, end, ".type"),))
     replacements = (Replacement(start, start, "str("), Replacement(end, end, ")"))
-    return Mend("safe", "compare the name of the device", replacements)
+    return Mend("unsafe", "compare the name of the device", replacements)

@@ -29,12 +29,6 @@ def dotted(node: cst.CSTNode) -> str | None:
     return None
 
 
-def root_name(node: cst.CSTNode) -> str | None:
-    """Return the first name of a chain of attributes: `self` of `self.layer.weight`."""
-    path = dotted(node)
-    return None if path is None else path.partition(".")[0]
-
-
 def scope_of(context: FixContext, node: cst.CSTNode) -> Scope:
     """Return the function, lambda or module whose names `node` sees as its own."""
     for parent in context.parents(node):

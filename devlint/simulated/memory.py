@@ -104,11 +104,6 @@ LAYOUT = find_layout()
 SPARSE_CPU = torch._C.DispatchKeySet(torch._C.DispatchKey.SparseCPU)
 
 
-def device_word(tensor: torch.Tensor) -> int:
-    """Return the two device bytes of a tensor; the low byte is the type, the high byte the index."""
-    return HALVES[(tensor._cdata + LAYOUT.tensor_device) >> 1]
-
-
 def place(address: int, word: int) -> None:
     """Turn the CPU tensor at an address, with its storage, into one on the device of `word`."""
     WORDS[(address + LAYOUT.tensor_keys) >> 3] ^= BACKEND_FLIP

@@ -41,6 +41,19 @@ def test_a_choice_is_answered_once_on_a_path() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("condition", "value"),
+    [("given.half", False), ("not given.half", True), ("given.n > 1", False), ("not given.n <= 1", True)],
+)
+def test_when_has_the_sign_of_what_stands_there(condition: str, value: bool) -> None:
+    """A condition without a name is shown as it stands, without its `not`."""
+    text = (
+        "given = torch.somewhere()\ngiven.ready = 1\nz = torch.zeros(2).cuda() if torch.cuda.is_available() else x\n"
+        f"if {condition}:\n    z = 1\nelse:\n    x + z\n"
+    )
+    assert {tuple(when) for _, _, when in mixed(text)} == {(("", value),)}
+
+
 def test_when_names_the_choice() -> None:
     found = mixed("if args.cuda:\n    x = x.cuda()\nx + y\n")
     assert [(row, world) for row, world, _ in found] == [(3, "gpu1"), (3, "gpu2")]

@@ -13,7 +13,6 @@ from devlint.analysis.values import (
     UNKNOWN,
     Bound,
     Class,
-    DeviceValue,
     Function,
     Instance,
     Sequence,
@@ -88,11 +87,3 @@ def lightning_nothing(machine: Machine, instance: Instance, call: Call) -> Value
 def prepare(machine: Machine, call: Call) -> Value:
     """`accelerator.prepare(...)` moves everything where it wants."""
     return UNKNOWN
-
-
-def device_value(device: str | None) -> Value:
-    """The handle of a device name."""
-    if device is None:
-        return UNKNOWN
-    kind, _, index = device.partition(":")
-    return DeviceValue(kind, int(index) if index else None)
