@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from devlint.analysis.choices import COMPARE, count_arguments, named_unknown, presence
 from devlint.analysis.classes import is_member
 from devlint.analysis.containers import contains
+from devlint.analysis.device_comparing import compare_devices
 from devlint.analysis.device_names import compare_names, look_in_names
-from devlint.analysis.devices import compare_devices
 from devlint.analysis.dispatch import evaluates
 from devlint.analysis.frames import Frame
 from devlint.analysis.plain import texts_differ

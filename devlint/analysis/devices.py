@@ -10,7 +10,6 @@ from devlint.analysis.events import (
     AcceleratorMissing,
     AvailabilityNotCalled,
     CudaInWorker,
-    DeviceCompared,
     DeviceNamed,
     DeviceNumber,
     DeviceUnavailable,
@@ -19,7 +18,6 @@ from devlint.analysis.events import (
 )
 from devlint.analysis.machine import Crash
 from devlint.analysis.values import (
-    BOOL,
     NONE,
     NUMBER,
     POISON,
@@ -30,7 +28,6 @@ from devlint.analysis.values import (
     External,
     Instance,
     Scalar,
-    Sequence,
     Unknown,
     Value,
     const,
@@ -39,7 +36,6 @@ from devlint.analysis.values import (
 from devlint.semantics import errors
 from devlint.semantics.devices import ACCELERATORS, parse_device
 from devlint.syntax import ir
-from devlint.syntax.walk import dotted
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -484,128 +480,6 @@ def note_condition(machine: Machine, value: Value, test: ir.Expr, frame: Frame) 
             error=errors.message("no-cuda"),
             text=source_text(machine, machine.site(test, frame)),
         )
-
-
-def compare_devices(machine: Machine, symbol: str, left: Value, right: Value, node: ir.Compare, frame: Frame) -> Value:
-    """`x.device == y.device`, `device == "cuda"`: constants where both are known."""
-    for side, other in ((left, right), (right, left)):
-        if isinstance(side, DeviceValue) and side.is_text:
-            return _compare_text(symbol, side, other, side is right)
-    if symbol in ("in", "not-in"):
-        return _device_within(machine, symbol, left, right, node, frame)
-    if symbol not in ("==", "!="):
-        return BOOL
-    swapped = not isinstance(left, DeviceValue)
-    device, other = (right, left) if swapped else (left, right)
-    assert isinstance(device, DeviceValue)
-    if device.index == SOME_INDEX or (isinstance(other, DeviceValue) and other.index == SOME_INDEX):
-        return BOOL
-    if isinstance(other, DeviceValue):
-        equal = device.type == other.type and device.index == other.index
-        if not equal and device.type == other.type == "cuda" and (device.index is None) != (other.index is None):
-            _compared(machine, "index", symbol, node, frame, True, False)
-        return const(equal if symbol == "==" else not equal)
-    if isinstance(other, Const) and isinstance(other.value, str):
-        parsed = parse_device(other.value)
-        if parsed is not None and parsed[0] == device.type and parsed[1] in (None, device.index):
-            _compared(machine, "string", symbol, node, frame, True, swapped)
-        return const(symbol == "!=")
-    return BOOL
-
-
-def _compare_text(symbol: str, text: DeviceValue, other: Value, on_the_right: bool) -> Value:
-    """A comparison with `f"cuda:{rank}"`, which is a string: `"cuda" in device`."""
-    begin = f"{text.type}:"
-    known = other.value if isinstance(other, Const) and isinstance(other.value, str) else None
-    if symbol in ("in", "not-in"):
-        if on_the_right and known is not None and known in begin:
-            return const(symbol == "in")
-        return BOOL
-    if known is not None and not known.startswith(begin):
-        return const(symbol == "!=")
-    return BOOL
-
-
-def _device_within(machine: Machine, symbol: str, left: Value, right: Value, node: ir.Compare, frame: Frame) -> Value:
-    """`x.device in ("cpu", "cuda")`: no string is equal to a device; and in a device is nothing."""
-    if isinstance(right, DeviceValue):
-        if not isinstance(left, Const) or not isinstance(left.value, str):
-            return BOOL
-        if right.is_text:
-            return const((left.value in f"{right.type}:") is (symbol == "in"))
-        _compared(machine, "string", symbol, node, frame, True, True, errors.message("not-iterable"))
-        raise Crash
-    if not isinstance(left, DeviceValue) or not isinstance(right, Sequence) or right.open or not right.items:
-        return BOOL
-    names = [item.value for item in right.items if isinstance(item, Const) and isinstance(item.value, str)]
-    if len(names) < len(right.items):
-        return BOOL
-    if any(
-        parsed is not None and parsed[0] == left.type and parsed[1] in (None, left.index)
-        for parsed in map(parse_device, names)
-    ):
-        _compared(machine, "string", symbol, node, frame, True, False)
-    return const(symbol == "not-in")
-
-
-def _compared(
-    machine: Machine,
-    kind: Literal["string", "index"],
-    symbol: str,
-    node: ir.Compare,
-    frame: Frame,
-    equal: bool,
-    swapped: bool,
-    error: str | None = None,
-) -> None:
-    if error is not None and machine.trying:
-        raise Crash
-    if error is None and (_asked_both_ways(machine.connective, node) or _only_moves(machine.branching, node)):
-        return
-    machine.emit(
-        DeviceCompared,
-        machine.site(node, frame),
-        error=error,
-        kind=kind,
-        left=source_text(machine, machine.site(node.left, frame)),
-        right=source_text(machine, machine.site(node.right, frame)),
-        operator=symbol.replace("-", " "),
-        intended=equal if symbol in ("==", "in") else not equal,
-        reversed_operands=swapped,
-    )
-
-
-def _only_moves(branch: ir.If | None, node: ir.Compare) -> bool:
-    """Whether what hangs on the answer is a move to where it is: `if x.device != device: x = x.to(device)`."""
-    if branch is None or branch.test is not node or node.operator != "!=" or branch.orelse:
-        return False
-    acts = (ir.Raise, ir.ExprStatement, ir.Augment)
-    if any(isinstance(statement, acts) or _writes_elsewhere(statement) for statement in branch.body):
-        return False
-    return any(
-        isinstance(statement, (ir.Assign, ir.Return))
-        and isinstance(statement.value, ir.Call)
-        and isinstance(statement.value.function, ir.Attribute)
-        and statement.value.function.name == "to"
-        for statement in branch.body
-    )
-
-
-def _writes_elsewhere(statement: ir.Stmt) -> bool:
-    return isinstance(statement, ir.Assign) and not all(isinstance(target, ir.Name) for target in statement.targets)
-
-
-def _asked_both_ways(connective: ir.Bool | None, node: ir.Compare) -> bool:
-    """Whether the same is compared with a device beside it: `device == "cpu" or device == torch.device("cpu")`."""
-    name = dotted(node.left)
-    return connective is not None and any(
-        isinstance(part, ir.Compare)
-        and part is not node
-        and name != ""
-        and dotted(part.left) == name
-        and isinstance(part.right, ir.Call) is not isinstance(node.right, ir.Call)
-        for part in connective.values
-    )
 
 
 def enter_device(machine: Machine, value: DeviceValue, node: ir.Node, frame: Frame) -> Callable[[], None]:

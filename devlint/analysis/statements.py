@@ -11,7 +11,7 @@ from devlint.analysis.checks import note_assertion, note_raise, raises
 from devlint.analysis.choices import decide, narrow
 from devlint.analysis.classes import annotated_fields, find, make_members
 from devlint.analysis.containers import delete_item, extend
-from devlint.analysis.control import fork, loop, run_try
+from devlint.analysis.control import fork
 from devlint.analysis.decorators import decorate
 from devlint.analysis.device_names import tell_missing_key
 from devlint.analysis.devices import enter_device
@@ -19,8 +19,10 @@ from devlint.analysis.dispatch import ENTER, EVALUATE, Call, executes
 from devlint.analysis.evidence import decide_branch, only_shows, outside_path
 from devlint.analysis.expressions import evaluate_call, function_value
 from devlint.analysis.frames import Frame
+from devlint.analysis.handlers import run_try
 from devlint.analysis.importing import TYPE_CHECKING_NAMES, defer_imports
 from devlint.analysis.instances import instance_method
+from devlint.analysis.loops import loop
 from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal, forget_evidence
 from devlint.analysis.module_methods import base_method
 from devlint.analysis.moves import note_dropped, note_rebound
