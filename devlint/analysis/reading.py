@@ -31,11 +31,11 @@ def weigh_evidence(
 ) -> dict[tuple[Any, ...], Event]:
     """Settle what one entry point, in the file `entry`, says of missing CUDA.
 
-    With evidence that the program means to run without a GPU, the first use (or question: `current_device()`) in each
-    function is kept; the others are counted. Evidence speaks for what stands in the same file, and, where it is the
-    entry's own, for all. Without, the program is for GPUs by its own lights: the first use and the first question of all
-    are kept, and none of a program that is launched on GPUs or built on packages for them. That a checkpoint is loaded
-    with a `map_location` speaks of its loads alone.
+    With evidence that the program means to run without a GPU, the first use (or question: `current_device()`) in
+    each function is kept; the others are counted. Evidence speaks for what stands in the same file, and, where it
+    is the entry's own, for all. Without, the program is for GPUs by its own lights: the first use and the first
+    question of all are kept, and none of a program that is launched on GPUs or built on packages for them. That a
+    checkpoint is loaded with a `map_location` speaks of its loads alone.
     """
     kinds = {kind for kind, _ in found}
     launched = launched or NEEDS_GPU in kinds
