@@ -363,7 +363,10 @@ def unavailable(
         hidden=hidden,
         guarded=machine.guards > 0 or (literal is not None and literal.key in machine.options),
         visible=state.visible_text,
+        cause="" if state.alive else "follows",
     )
+    if not machine.trying:
+        machine.store.set(state, "alive", False)
     return _gone(machine)
 
 

@@ -170,7 +170,7 @@ class DeviceUnavailable(Event):
     a class body, module level). `hidden`: the index exists on the machine but not in CUDA_VISIBLE_DEVICES.
     `evidence`: the program asks for availability, has a device flag or a CPU branch: it means to run without a GPU.
     `guarded`: it happened under a user's own flag that is true (then DEV101/102/107 are silent).
-    `further`: how many more uses of the same kind follow in the program.
+    `further`: how many more uses follow in the program. `cause`: whether it comes after another that ended the run.
     """
 
     device: str = "cuda"
@@ -183,6 +183,7 @@ class DeviceUnavailable(Event):
     evidence: bool = False
     guarded: bool = False
     further: int = 0
+    cause: Literal["", "follows"] = ""
     visible: str | None = None  # the text of CUDA_VISIBLE_DEVICES where the program set it
 
 

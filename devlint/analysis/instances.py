@@ -45,6 +45,7 @@ from devlint.analysis.values import (
     Method,
     Super,
     Tensor,
+    Unbuilt,
     Unknown,
     Value,
     const,
@@ -83,7 +84,10 @@ def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.No
     for path in external_bases(value.cls):
         reads = INSTANCE_ATTRIBUTES.get(path)
         if reads is not None:
-            known = reads(machine, value, name, machine.site(node, frame))
+            try:
+                known = reads(machine, value, name, machine.site(node, frame))
+            except Unbuilt:
+                return UNKNOWN
             if known is not None:
                 return known
         methods = METHODS.get(path)
@@ -168,7 +172,10 @@ def model_method(machine: Machine, value: Instance, name: str, call: Call, paths
                 return UNKNOWN  # a class of the user's own that did not call it
             model = methods.get(name) or methods.get("*")
             if model is not None:
-                answer = model(machine, value, call if name in methods else _named(call, name))
+                try:
+                    answer = model(machine, value, call if name in methods else _named(call, name))
+                except Unbuilt:
+                    return UNKNOWN
                 if answer is not None:
                     return answer
     return library.method(machine, value, name, call, paths)

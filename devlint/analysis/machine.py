@@ -133,7 +133,8 @@ class State:
     `cuda_unused`: CUDA may not have been initialised yet (asking for devices does not do it), and `cuda_used`: where it
     was. `may_spawn`: the program may have set a start method of processes that does not fork. `visible`: physical ids
     of the devices that CUDA_VISIBLE_DEVICES leaves, None when the program did not set it. `environment`: variables set.
-    `misled`: a test that is always true sent this world to CUDA, which was told. `collective`: the backend of
+    `misled`: a test that is always true sent this world to CUDA, which was told. `alive`: the program has not surely
+    died of a device that is missing. `collective`: the backend of
     init_process_group, None before. `hooks`: what waits for a backward pass.
     """
 
@@ -151,6 +152,7 @@ class State:
         "collective",
         "default_type",
         "misled",
+        "alive",
         "hooks",
     )
 
@@ -168,6 +170,7 @@ class State:
         self.collective: str | None = None
         self.default_type: DeviceValue | None = None
         self.misled = False
+        self.alive = True
         self.hooks: tuple[Hook, ...] = ()
 
 

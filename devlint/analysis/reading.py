@@ -32,10 +32,10 @@ def weigh_evidence(
     """Settle what one entry point, in the file `entry`, says of missing CUDA.
 
     With evidence that the program means to run without a GPU, the first use (or question: `current_device()`) in
-    each function is kept; the others are counted. Evidence speaks for what stands in the same file, and, where it
-    is the entry's own, for all. Without, the program is for GPUs by its own lights: the first use and the first
-    question of all are kept, and none of a program that is launched on GPUs or built on packages for them. That a
-    checkpoint is loaded with a `map_location` speaks of its loads alone.
+    each function is kept, unless the run has surely died of another before; the others are counted. Evidence speaks
+    for what stands in the same file, and, where it is the entry's own, for all. Without, the program is for GPUs by
+    its own lights: the first use and the first question of all are kept, and none of a program that is launched on
+    GPUs or built on packages for them. That a checkpoint is loaded with a `map_location` speaks of its loads alone.
     """
     kinds = {kind for kind, _ in found}
     launched = launched or NEEDS_GPU in kinds
@@ -43,11 +43,15 @@ def weigh_evidence(
     kept: dict[tuple[Any, ...], Event] = {}
     firsts: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     further: dict[tuple[Any, ...], int] = {}
+    follow_ups: set[tuple[str, int, int]] = set()
     for key, event in events.items():
         if isinstance(event, LoadWithoutMap) and kinds <= {NEEDS_GPU, "computes"}:
             continue
         if not isinstance(event, DeviceUnavailable) or event.index:
             kept[key] = event
+            continue
+        if event.cause == "follows":
+            follow_ups.add(event.root.key)
             continue
         literal = event.literal
         evidence = bool(meant & {entry, event.site.path, event.site.path if literal is None else literal.path})
@@ -61,7 +65,11 @@ def weigh_evidence(
         firsts[group] = key
         further[group] = 0
         kept[key] = dataclasses.replace(event, evidence=evidence)
+    follow_ups -= {event.root.key for event in kept.values()}
     for group, key in firsts.items():
+        if follow_ups:
+            further[group] += len(follow_ups)
+            follow_ups.clear()
         event = kept[key]
         assert isinstance(event, DeviceUnavailable)
         kept[key] = dataclasses.replace(event, further=further[group])

@@ -9,7 +9,7 @@ notes what was lost.
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from devlint.analysis.events import Site
 
@@ -389,6 +389,17 @@ class Class(Value):
 _NOWHERE: Final[dict[str, Site]] = {}
 
 
+class Unbuilt(KeyError):
+    """A model asked for what the constructor that it models keeps, and a class of the user's own never called it."""
+
+
+class Kept(dict[str, Any]):
+    """What a model keeps with an instance."""
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise Unbuilt(name)
+
+
 class Instance(Value):
     """An object with attributes. `cls` is a user class, or the External whose model it is.
 
@@ -401,7 +412,7 @@ class Instance(Value):
     def __init__(self, cls: Class | External, site: Site | None = None) -> None:
         self.cls = cls
         self.fields: dict[str, Value] = {}
-        self.state: dict[str, Any] = {}
+        self.state: dict[str, Any] = Kept()
         self.module: ModuleState | None = None
         self.places: dict[str, Site] = _NOWHERE
         self.site = site

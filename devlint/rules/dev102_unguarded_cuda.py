@@ -11,7 +11,7 @@ from devlint.analysis.events import DeviceUnavailable
 from devlint.rules.base import Diagnosis, Example, FixContext, Mend, Replacement, Rule, TextContext
 from devlint.rules.edits import spelling
 from devlint.rules.text import trail
-from devlint.rules.unavailable import severity, speaker, where, without_asking
+from devlint.rules.unavailable import severity, speaker, what_follows, where
 from devlint.syntax.late import cst
 
 BAD = """\
@@ -106,9 +106,9 @@ def unguarded(event: DeviceUnavailable, context: TextContext) -> Iterator[Diagno
     elif event.visible is not None and event.world != "cpu":
         message = f"`{text}` needs CUDA, and CUDA_VISIBLE_DEVICES={event.visible!r} leaves no GPU here"
     elif event.evidence:
-        message = f"`{text}` needs CUDA, and a machine without it reaches this line too"
+        message = f"`{text}` needs CUDA, and a machine without it reaches this line too{what_follows(event)}"
     else:
-        message = f"`{text}` needs CUDA; nothing here asks whether it is there{without_asking(event)}"
+        message = f"`{text}` needs CUDA; nothing here asks whether it is there{what_follows(event)}"
     yield Diagnosis(site, message, event, trail(event, site), help_text, event, severity(event))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from devlint.analysis.events import DeviceUnavailable
 from devlint.rules.base import Diagnosis, Example, Rule, TextContext
 from devlint.rules.text import trail
-from devlint.rules.unavailable import severity, speaker, without_asking
+from devlint.rules.unavailable import severity, speaker, what_follows
 
 BAD = """\
 import torch
@@ -80,8 +80,8 @@ def query(event: DeviceUnavailable, context: TextContext) -> Iterator[Diagnosis]
         return
     message = f"`{context.text(event.site)}` needs a GPU to answer"
     if event.evidence:
-        message += ", and a machine without one reaches this line too"
+        message += f", and a machine without one reaches this line too{what_follows(event)}"
     else:
-        message += f"; nothing here asks whether there is one{without_asking(event)}"
+        message += f"; nothing here asks whether there is one{what_follows(event)}"
     help_text = "ask `torch.cuda.is_available()` first"
     yield Diagnosis(event.site, message, event, trail(event, event.site), help_text, severity=severity(event))

@@ -35,9 +35,9 @@ def where(event: DeviceUnavailable) -> Site:
     return event.literal if event.literal is not None else event.site
 
 
-def without_asking(event: DeviceUnavailable) -> str:
-    """Return what to add for a program that never asks for CUDA and gets one finding: how many more uses follow."""
-    if event.evidence or not event.further:
+def what_follows(event: DeviceUnavailable) -> str:
+    """Return what to add for a program that gets one finding though it uses CUDA again."""
+    if not event.further:
         return ""
     return (
         ", and 1 more use of CUDA follows" if event.further == 1 else f", and {event.further} more uses of CUDA follow"

@@ -123,6 +123,37 @@ def test_methods_of_instances(path: str) -> None:
                     _check(model(run.machine, instance, _call(run, draw)))
 
 
+DERIVED = """
+import {module}
+class Own({path}):
+    def __init__(self, *args, **kwargs):
+        self.own = 1
+one = Own(1)
+class Heir({path}):
+    pass
+other = Heir(1, 2)
+"""
+USES = ("{0}({1})", "{0}[{1}]", "list({0})", "len({0})", "next(iter({0}))", "enter({0})", "bool({0})", "copy.copy({0})")
+READS = ("device", "args", "func", "keywords", "data", "dataset", "state", "root", "name", "module", "param_groups")
+
+
+@pytest.mark.parametrize(
+    "path", sorted(path for path in METHODS if "." in path and path.replace(".", "").isidentifier())
+)
+def test_classes_that_derive(path: str) -> None:
+    """A class of the user's own need not have called the constructor of its base."""
+    module = path.rpartition(".")[0]
+    text = DERIVED.format(module=module, path=path) + "import copy\ndef enter(x):\n    with x:\n        pass\n"
+    names = [name for name in METHODS[path] if name.isidentifier() and not name.startswith("__")]
+    for name in ("one", "other"):
+        uses = [use.format(name, "0") for use in USES]
+        uses += [f"{name}.{method}()" for method in names] + [f"{name}.{method}(one, 1)" for method in names]
+        uses += [f"{name}.{attribute}" for attribute in READS]
+        text += "".join(f"def use{number}():\n    {use}\n" for number, use in enumerate(uses))
+        text += "".join(f"try:\n    use{number}()\nexcept Exception:\n    pass\n" for number in range(len(uses)))
+    Run(text.replace("import builtins", "pass"))
+
+
 TABLES = [
     (Sequence, sorted(sequence_methods.METHODS)),
     (Mapping, sorted(mappings.METHODS)),

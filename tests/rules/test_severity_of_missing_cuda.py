@@ -232,3 +232,29 @@ def test_one_that_asks_is(tmp_path: Path) -> None:
         tmp_path, program="import nvidia.dali\n" + "\n".join(row[8:] for row in MEANT["asks and chooses"].splitlines())
     )
     assert severities(tmp_path, "program.py") == ["error"]
+
+
+ASKS = "import torch\nprint(torch.cuda.is_available())\n"
+
+
+@pytest.mark.parametrize(
+    "body, rows",
+    [
+        ("def far():\n    return torch.ones(2).cuda()\ntorch.cuda.set_device(0)\nfar()\n", [5]),
+        (
+            "def far():\n    return torch.ones(2).cuda()\nif len(input()) > 2:\n    torch.cuda.set_device(0)\nfar()\n",
+            [4, 6],
+        ),
+        (
+            "def far():\n    return torch.ones(2).cuda()\n"
+            "try:\n    torch.cuda.set_device(0)\nexcept Exception:\n    pass\nfar()\n",
+            [4],
+        ),
+    ],
+    ids=["dies before", "may have gone on", "catches it"],
+)
+def test_what_comes_after_the_end_of_a_run_is_counted(tmp_path: Path, body: str, rows: list[int]) -> None:
+    write(tmp_path, program=ASKS + body)
+    found = [f for f in check([tmp_path / "program.py"], Config(root=tmp_path)) if f.code in ("DEV102", "DEV107")]
+    assert sorted(finding.location.start.row for finding in found) == rows
+    assert ("1 more use of CUDA follows" in found[0].message) is (rows == [5])

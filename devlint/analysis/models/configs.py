@@ -17,6 +17,7 @@ from devlint.analysis.values import (
     Const,
     External,
     Instance,
+    Kept,
     Mapping,
     Sequence,
     Unknown,
@@ -126,7 +127,7 @@ def config_copy(machine: Machine, instance: Instance, call: Call) -> Value | Non
     """`cfg.clone()`."""
     made = Instance(instance.cls, instance.site)
     made.fields = dict(instance.fields)
-    made.state = dict(instance.state)
+    made.state = Kept(instance.state)
     return made
 
 

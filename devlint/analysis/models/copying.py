@@ -12,6 +12,7 @@ from devlint.analysis.values import (
     Array,
     Bound,
     Instance,
+    Kept,
     Mapping,
     Maybe,
     Method,
@@ -98,7 +99,7 @@ def _copy_instance(value: Instance, memo: dict[int, Value]) -> Value:
     made = Instance(value.cls, value.site)
     memo[id(value)] = made
     made.fields = {name: copied(item, memo) for name, item in value.fields.items()}
-    made.state = {name: _copy_raw(item, memo) for name, item in value.state.items()}
+    made.state = Kept({name: _copy_raw(item, memo) for name, item in value.state.items()})
     if value.module is not None:
         made.module = copy_module_state(value.module, memo)
     return made
@@ -161,7 +162,7 @@ def shallow_copy(machine: Machine, call: Call) -> Value | None:
     if isinstance(value, Instance):
         made = Instance(value.cls, value.site)
         made.fields = dict(value.fields)
-        made.state = dict(value.state)
+        made.state = Kept(value.state)
         if value.module is not None:
             made.module = copy_module_state(value.module, {id(c): c for c in value.module.children or ()})
         return made

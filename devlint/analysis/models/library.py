@@ -24,6 +24,7 @@ from devlint.analysis.values import (
     DeviceValue,
     External,
     Instance,
+    Kept,
     Mapping,
     Maybe,
     ModuleState,
@@ -193,7 +194,7 @@ def _move(machine: Machine, value: Instance, how: str, name: str, arguments: Cal
     if how == "returned":
         made = Instance(value.cls, value.site)
         made.fields = {key: moved_value(machine, part, device, arguments) for key, part in value.fields.items()}
-        made.state = {**value.state, "device": device}
+        made.state = Kept({**value.state, "device": device})
         return made
     for key, part in list(value.fields.items()):
         machine.store.put(value.fields, key, moved_value(machine, part, device, arguments))

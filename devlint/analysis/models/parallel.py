@@ -23,6 +23,7 @@ from devlint.analysis.values import (
     DeviceValue,
     External,
     Instance,
+    Kept,
     Mapping,
     ModuleState,
     Scalar,
@@ -193,7 +194,7 @@ def _run_replica(machine: Machine, inner: Instance, call: Call, output: str) -> 
 
 def _replica(machine: Machine, original: Instance, device: str, call: Call) -> Instance:
     made = Instance(original.cls, original.site)
-    made.state = dict(original.state)
+    made.state = Kept(original.state)
     assert original.module is not None
     module = made.module = ModuleState()
     module.kinds, module.places = dict(original.module.kinds), dict(original.module.places)

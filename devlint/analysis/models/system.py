@@ -335,7 +335,7 @@ def clean_up(machine: Machine, instance: Instance, call: Call) -> Value | None:
 @on(ENTER, TEMPORARY)
 def enter_temporary(machine: Machine, value: Instance, target: Value | None, node: ir.Node, frame: Frame) -> Any:
     """`with TemporaryDirectory() as name`."""
-    return value.fields["name"], None
+    return value.fields.get("name", UNKNOWN), None
 
 
 # -- logging, regular expressions: their objects are of no interest

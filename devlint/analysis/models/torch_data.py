@@ -14,6 +14,7 @@ from devlint.analysis.meeting import operand, tensors_in
 from devlint.analysis.results import derived, loaded_tensor
 from devlint.analysis.rows import check_generator
 from devlint.analysis.values import (
+    NONE,
     POISON,
     SIZE,
     SOME_RANK,
@@ -24,6 +25,7 @@ from devlint.analysis.values import (
     DeviceValue,
     External,
     Instance,
+    Kept,
     Mapping,
     Maybe,
     Scalar,
@@ -216,7 +218,7 @@ def _copy(value: Value) -> Value:
     if isinstance(value, Instance) and value.module is None:
         made = Instance(value.cls, value.site)
         made.fields = {key: _copy(part) for key, part in value.fields.items()}
-        made.state = dict(value.state)
+        made.state = Kept(value.state)
         return made
     return value
 
@@ -287,14 +289,24 @@ def _is_split(call: Call) -> bool:
 
 def _subset(dataset: Value, machine: Machine, call: Call) -> Value:
     made = Instance(External("torch.utils.data.Subset"), machine.site(call.node, call.frame))
-    made.fields["dataset"] = dataset
+    made.state["dataset"] = made.fields["dataset"] = dataset
     return made
+
+
+@method_models("torch.utils.data.Subset", "__init__")
+def derive_subset(machine: Machine, value: Instance, call: Call) -> Value:
+    """`super().__init__(dataset, indices)`."""
+    dataset = call.argument(0, "dataset") or UNKNOWN
+    machine.store.put(value.state, "dataset", dataset)
+    machine.store.put(value.fields, "dataset", dataset)
+    machine.store.put(value.fields, "indices", call.argument(1, "indices") or UNKNOWN)
+    return NONE
 
 
 @method_models("torch.utils.data.Subset", "__getitem__")
 def subset_sample(machine: Machine, value: Instance, call: Call) -> Value:
     """A sample of the dataset behind."""
-    sample = _sample(machine, value.fields["dataset"], call)
+    sample = _sample(machine, value.state["dataset"], call)
     return UNKNOWN if sample is None else sample
 
 
