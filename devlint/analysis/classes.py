@@ -40,6 +40,7 @@ from devlint.analysis.values import (
 )
 from devlint.semantics import libraries
 from devlint.syntax import ir
+from devlint.syntax.walk import walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -96,6 +97,22 @@ def is_module_class(cls: Value) -> bool:
             cls.is_module = any(is_module_class(base) for base in cls.bases)
         return cls.is_module
     return False
+
+
+def is_given_by_heir(cls: Value, name: str) -> bool:
+    """Whether a class that derives from this one, beside it, gives an attribute to what this one does with it."""
+    return isinstance(cls, Class) and any(
+        isinstance(heir, Class) and heir is not cls and cls in mro(heir) and _gives(heir, name)
+        for heir in list(cls.frame.names.values())
+    )
+
+
+def _gives(cls: Class, name: str) -> bool:
+    return name in cls.fields or any(
+        isinstance(node, ir.Assign)
+        and any(isinstance(target, ir.Attribute) and target.name == name for target in node.targets)
+        for node in walk(cls.node.body)
+    )
 
 
 def is_subclass(cls: Value, other: Value) -> bool | None:

@@ -259,7 +259,7 @@ def evaluate_conditional(machine: Machine, node: ir.Conditional, frame: Frame) -
     machine.loss.behind = behind(decision)
     joined = machine.loss.values(results[True], results[False])
     machine.loss.behind = None
-    if machine.loss.lost and decision.choice is not None:
+    if machine.loss.lost and decision.is_free and decision.choice is not None:
         machine.promoted.setdefault(decision.key, decision.choice)
     note_either(machine, frame)
     if decision.default is not None and decision.key in machine.defaults:

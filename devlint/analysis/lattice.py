@@ -173,6 +173,8 @@ class Loss:
             self.either = True
 
     def _tensors(self, a: Tensor, b: Tensor) -> Value:
+        if (a.size == 0) is not (b.size == 0):
+            return b if a.size == 0 else a  # an empty one keeps the place for what the other side puts there
         if a.device != b.device:
             if POISON in (a.device, b.device):
                 return Tensor(POISON)

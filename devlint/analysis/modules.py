@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import call_value, is_only_inside, iterate
-from devlint.analysis.classes import external_bases, find, is_module_class, is_open_class
+from devlint.analysis.classes import external_bases, find, is_given_by_heir, is_module_class, is_open_class
 from devlint.analysis.devices import resolve, source_text
 from devlint.analysis.dispatch import Call, Iteration
 from devlint.analysis.events import ModuleHasNoDevice, WrapperAttribute
@@ -363,6 +363,8 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
                     assert device is not None
                     return device_of(Tensor(device))
                 return UNKNOWN
+        if machine.protocol and is_given_by_heir(value.cls, name):
+            return UNKNOWN
         if parallel or not (module.unsure or is_open_class(value.cls) or value.state.get("inner")):
             site = machine.site(node, frame)
             machine.crash(

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.machine import Crash, OutOfBudget
-from devlint.analysis.values import ModuleValue, const
+from devlint.analysis.names import bound_by
+from devlint.analysis.values import UNKNOWN, ModuleValue, const
 from devlint.lines import split_rows
 from devlint.sources import Source, read_source
 from devlint.syntax import ir
@@ -236,15 +237,28 @@ def run_body(machine: Machine, namespace: Namespace) -> bool:
     namespace.names.setdefault("__name__", const(namespace.name))
     came_through = True
     for cell in _cells(machine.project, namespace):
+        rest = iter(cell)
         try:
-            machine.block(cell, frame)
+            for statement in rest:
+                if machine.block([statement], frame) is not None:
+                    break
         except OutOfBudget:
             machine.count("budget: module")
             return False
         except Crash:
             came_through = False
+            _forget(machine, namespace, [statement, *rest])
     namespace.complete = namespace.complete or came_through
     return came_through
+
+
+def _forget(machine: Machine, namespace: Namespace, rest: list[ir.Stmt]) -> None:
+    """What the rest of a cell that failed would have bound, once mended, nobody knows."""
+    source = machine.project.source(namespace.path)
+    if source is None or source.kind == "python":
+        return
+    for name in bound_by(rest):
+        machine.store.put(namespace.names, name, UNKNOWN)
 
 
 def _cells(project: Project, namespace: Namespace) -> Iterator[list[ir.Stmt]]:

@@ -47,11 +47,14 @@ def weigh_evidence(
     for key, event in events.items():
         if isinstance(event, LoadWithoutMap) and kinds <= {NEEDS_GPU, "computes"}:
             continue
-        if not isinstance(event, DeviceUnavailable) or event.index:
+        if not isinstance(event, DeviceUnavailable):
             kept[key] = event
             continue
-        if event.cause == "follows":
+        if event.cause == "follows" and not (event.index and event.literal):
             follow_ups.add(event.root.key)
+            continue
+        if event.index:
+            kept[key] = event
             continue
         literal = event.literal
         evidence = bool(meant & {entry, event.site.path, event.site.path if literal is None else literal.path})

@@ -54,6 +54,20 @@ def test_when_has_the_sign_of_what_stands_there(condition: str, value: bool) -> 
     assert {tuple(when) for _, _, when in mixed(text)} == {(("", value),)}
 
 
+@pytest.mark.parametrize(
+    "move",
+    [
+        "b = b.cuda(a.get_device()) if a.is_cuda else b.cpu()",
+        "if a.is_cuda:\n        b = b.cuda()\n    else:\n        b = b.cpu()",
+    ],
+)
+def test_where_a_tensor_is_that_nothing_is_known_of_is_no_choice(move: str) -> None:
+    """It follows from what was computed; the other operands may have come from the same place."""
+    text = f"def near(a, b, bound):\n    {move}\n    return (a - b) <= bound\n"
+    text += "a = torch.somewhere(3)\nif torch.is_tensor(a):\n    near(a, y, abs(y))\n"
+    assert mixed(text) == []
+
+
 def test_when_names_the_choice() -> None:
     found = mixed("if args.cuda:\n    x = x.cuda()\nx + y\n")
     assert [(row, world) for row, world, _ in found] == [(3, "gpu1"), (3, "gpu2")]

@@ -57,6 +57,9 @@ it = iter([1, 2]); result = (next(it), next(it), next(it, None))
 result = (isinstance(1, int), isinstance("a", (int, str)), isinstance([], list), isinstance(None, str))
 result = (hasattr("a", "upper"), getattr("a", "nope", 3), callable(len) or True, callable(3), hasattr([], "append"))
 result = (type(1) is int, type("a") is str, type([]) is list, type({}) is dict)
+def f(): pass
+class A: pass
+result = ([] == None, [1] != None, {} == None, f == None, A() == None, A != None)
 class A: x = 1
 result = (getattr(A(), "x"), hasattr(A(), "x"), hasattr(A(), "y"), getattr(A(), "y", 5), isinstance(A(), A))
 def f(): pass
@@ -122,6 +125,12 @@ def test_known(text: str) -> None:
 
 RAISING = [
     "[].pop()",
+    "def f(a): pass\nf()",
+    "def f(a): pass\nf(1, 2)",
+    "def f(a, *, b): pass\nf(1)",
+    "def f(a): pass\nf(1, b=2)",
+    "class C:\n    def __init__(self, a): pass\nC()",
+    "class C:\n    def f(self, a): pass\nC().f()",
     "[1][3]",
     "(1, 2)[2]",
     "'abc'[9]",

@@ -251,6 +251,16 @@ def test_text_of_json() -> None:
     assert not isinstance(run["text"], Const)
 
 
+def test_calls_that_others_make_need_not_fit_as_written() -> None:
+    """A decorator, an application of a part and a library call with arguments of their own."""
+    run = Run(
+        "import functools, click, torch\n@click.command()\ndef main(config):\n    return 1\nmain()\n"
+        "def f(a, b):\n    return a\ng = functools.partial(f, 1)\nx = g(2)\n"
+        "torch.library.something(lambda a, b: a)\nargs = torch.somewhere()\ny = f(*args)\nz = f(**args)\nend = 1"
+    )
+    assert run.ended and run.python("x") == 1 and run.python("end") == 1
+
+
 def test_instances_without_init() -> None:
     """`__new__` alone gives an instance that has only what is put into it."""
     run = Run(

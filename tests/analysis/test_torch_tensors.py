@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from devlint.analysis.values import Tensor, Unknown
 from tests.analysis.annotated import assert_observed, assert_predicted
+from tests.analysis.programs import Run
 from tests.rules.machines import Machines
 
 HEAD = """\
@@ -459,3 +461,10 @@ def test_predicted(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_observed(name: str, tmp_path: Path, machines: Machines) -> None:
     assert_observed(HEAD + PROGRAMS[name], tmp_path, machines)
+
+
+def test_an_element_of_what_has_no_dimensions() -> None:
+    """`loss.data[0]` was a number before tensors without dimensions came; it raises now."""
+    run = Run("import torch\nloss = torch.zeros(3).mean()\nx = loss.data[0]\ny = loss[None]\nz = torch.zeros(3)[0]\n")
+    assert isinstance(run["x"], Unknown)
+    assert isinstance(run["y"], Tensor) and isinstance(run["z"], Tensor)

@@ -79,6 +79,12 @@ MEANT = {
 }
 
 NOT_SHOWN = {
+    "leaves one GPU for itself": """\
+        import os
+        os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+        import torch
+        print(torch.ones(2).cuda())
+        """,
     "never asks": """\
         import torch
         print(torch.ones(2).cuda())
