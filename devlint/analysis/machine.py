@@ -7,6 +7,7 @@ state.
 from __future__ import annotations
 
 import dataclasses
+import os
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias
 
 from devlint.analysis.dispatch import EVALUATE, EXECUTE, Call
@@ -392,17 +393,24 @@ class Machine:
 
     def testify(self, kind: EvidenceKind, frame: Frame) -> None:
         """Note what speaks for (or against) running without a GPU: for the file where it stands, and the one whose
-        call led there."""
+        call led there, if it stands by (a library elsewhere is for other programs, too)."""
         path = frame.namespace.path
         self.evidence[kind, path] = None
         if self.importing:
             self.import_asked.setdefault(path, set()).add(kind)
         if self.activations:
-            self.evidence[kind, self.activations[-1].call.frame.namespace.path] = None
+            caller = self.activations[-1].call.frame.namespace.path
+            if stands_by(path, caller):
+                self.evidence[kind, caller] = None
 
     def count(self, what: str, by: int = 1) -> None:
         """Count something for `--statistics`."""
         self.statistics[what] = self.statistics.get(what, 0) + by
+
+
+def stands_by(path: str, other: str) -> bool:
+    """Whether a file is in the folder of another, or below it."""
+    return path.startswith(os.path.join(os.path.dirname(other), ""))
 
 
 def text_of(value: Value | None) -> str | None:

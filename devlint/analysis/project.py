@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.frames import Frame, Namespace
-from devlint.analysis.machine import Crash, OutOfBudget
+from devlint.analysis.machine import Crash, OutOfBudget, stands_by
 from devlint.analysis.names import bound_by
 from devlint.analysis.values import UNKNOWN, ModuleValue, const
 from devlint.lines import split_rows
@@ -133,7 +133,7 @@ class Project:
             return None
         self.dependencies.setdefault(importer.path, set()).add(path)
         found = run_file(machine, path)
-        for kind in machine.import_asked.get(path, ()):
+        for kind in machine.import_asked.get(path, ()) if stands_by(path, importer.path) else ():
             machine.evidence[kind, importer.path] = None
         return found
 
