@@ -7,6 +7,7 @@ only what is certain whatever they are is reported.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -91,11 +92,19 @@ def protocol_entries(machine: Machine, namespace: Namespace) -> Iterator[Entry]:
             if value.frame.namespace is namespace and value.node.speaks and value.node not in machine.visited:
                 yield _function_entry(machine, value, frame)
         elif isinstance(value, Class) and value.frame.namespace is namespace and value.node not in machine.visited:
-            if not value.node.speaks:
+            if not value.node.speaks or (is_module_class(value) and is_for_tests(namespace.path, machine.project.root)):
                 continue
             if is_module_class(value):
                 yield Entry(("class", _rows(value.node)[0]), _length(value.node), _module_run(machine, value, frame))
             yield from _method_entries(machine, value, frame)
+
+
+def is_for_tests(path: str, root: str) -> bool:
+    """Whether a file is there for tests, by the names that pytest and unittest look for: its modules are made for them
+    and are where the tests put them."""
+    parts = os.path.relpath(path, root).split(os.sep)
+    name = parts.pop()
+    return name.startswith("test_") or name.endswith("_test.py") or not {"test", "tests", "testing"}.isdisjoint(parts)
 
 
 def _method_entries(machine: Machine, cls: Class, frame: Frame) -> Iterator[Entry]:

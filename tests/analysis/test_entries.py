@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from devlint.config import Config
+from devlint.linter import check
 from tests.analysis.annotated import expected, found
 
 HEAD = "import torch\nfrom torch import nn\n"
@@ -151,6 +153,46 @@ def test_driven_files_are_entered_by_their_program_alone(tmp_path: Path) -> None
     ]
     alone = found({"program.py": library}, tmp_path)
     assert [(e.row, e.code) for e in alone] == [(6, "DEV501")]
+
+
+@pytest.mark.parametrize("name", ["test_field.py", "field_test.py", "tests/field.py", "pkg/testing/field.py"])
+def test_modules_for_tests_are_where_the_tests_put_them(name: str, tmp_path: Path) -> None:
+    fake = (
+        "import torch\nfrom torch import nn\n"
+        "class Fake(nn.Module):\n    def forward(self, x):\n        return x + torch.ones(2)\n"
+    )
+    codes = {}
+    for path in (name, "other/field.py"):
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(fake)
+        codes[path] = [finding.code for finding in check([file], Config(root=tmp_path))]
+    assert codes == {name: [], "other/field.py": ["DEV303"]}
+
+
+OPEN = """
+from somewhere import Base
+class Conv(Base):
+    def __init__(self):
+        super().__init__()
+        self.linears = nn.ModuleList([nn.Linear(2, 2)])
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convs = nn.ModuleList([Conv()])
+        self.last = Conv()
+device = "cuda" if torch.cuda.is_available() else "cpu"
+net = Net().to(device)
+x = torch.zeros(2, device=device)
+print(net.convs[0].linears[0](x), net.last.linears[0](x))
+"""
+
+
+def test_parts_that_may_be_modules_may_move_with_the_whole(tmp_path: Path) -> None:
+    assert found(HEAD + OPEN, tmp_path) == []
+    own = OPEN.replace("from somewhere import Base\n", "class Base:\n    pass\n").replace("[Conv()]", "[]")
+    own = own.replace("print(net.convs[0].linears[0](x), ", "print(")
+    assert [e.code for e in found(HEAD + own, tmp_path / "other")] == ["DEV302"]
 
 
 def test_called_with_what_is_right_is_not_entered_again(tmp_path: Path) -> None:
