@@ -77,8 +77,13 @@ def move_module(machine: Machine, instance: Instance, device: str | None, node: 
         machine.store.set(part.module, "moved_at", machine.site(node, frame))
         _mark_left_behind(machine, part, device, node, frame)
         for value in [*(part.module.children or ()), *map(present, part.fields.values())]:
-            if isinstance(value, Instance) and value.module is None and is_open_class(value.cls):
-                _forget_devices(machine, value)  # a module, if what it derives from is one
+            if isinstance(value, Instance) and _may_be_module(value):
+                _forget_devices(machine, value)
+
+
+def _may_be_module(value: Instance) -> bool:
+    """Whether an object of a class of the user's own is a module, if what it derives from out of sight is one."""
+    return value.module is None and isinstance(value.cls, Class) and is_open_class(value.cls)
 
 
 def _move_tensor(machine: Machine, tensor: Tensor, owner: Instance, place: str | int, mover: Mover) -> None:

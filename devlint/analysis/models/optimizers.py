@@ -123,9 +123,8 @@ def _moved_leaf(tensor: Tensor) -> Origin | None:
     if origin is None or origin.kind != "moved" or origin.source is None:
         return None
     source = origin.source
-    if (source.is_parameter or source.requires_grad) and source.device != tensor.device and not tensor.is_parameter:
-        return origin
-    return None
+    is_leaf_with_gradient = source.requires_grad or (source.is_parameter and source.requires_grad is None)
+    return origin if is_leaf_with_gradient and source.device != tensor.device and not tensor.is_parameter else None
 
 
 def _parameters(machine: Machine, value: Value | None, call: Call) -> list[Tensor]:
