@@ -16,6 +16,7 @@ from devlint.analysis.plain import texts_differ
 from devlint.analysis.tensors import compare_tensors
 from devlint.analysis.values import (
     BOOL,
+    SOME_DEVICE,
     Arguments,
     Array,
     Bound,
@@ -60,6 +61,10 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
         return const(symbol in ("!=", "not-in"))
     if _is_cpu(right) and symbol in ("==", "!=") and _is_type(node.left, left) and machine.device_count == 0:
         return const(symbol == "==")
+    if (left is SOME_DEVICE or right is SOME_DEVICE) and symbol in ("==", "!="):
+        other = right if left is SOME_DEVICE else left
+        if other.__class__ is Const:
+            return const(symbol == "!=")
     if is_none(right) and symbol in ("==", "!=") and _is_told_by_identity(left):
         return _compare_identity(left, right, "is" if symbol == "==" else "is-not")
     if isinstance(left, DeviceValue) or isinstance(right, DeviceValue):

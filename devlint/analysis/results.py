@@ -17,6 +17,7 @@ from devlint.analysis.values import (
     NUMBER,
     POISON,
     SIZE,
+    SOME_DEVICE,
     SOME_RANK,
     STRING,
     UNKNOWN,
@@ -80,7 +81,7 @@ def loaded_tensor(value: Value) -> Tensor | None:
 def device_of(value: Tensor) -> Value:
     """`tensor.device`: always with an index on CUDA."""
     if value.device is None or value.device == POISON:
-        return UNKNOWN
+        return SOME_DEVICE
     kind, _, index = value.device.partition(":")
     made = DeviceValue(kind, int(index) if index else None)
     made.of = value

@@ -484,6 +484,8 @@ NONE: Final = Const(None)
 TRUE: Final = Const(True)
 FALSE: Final = Const(False)
 UNKNOWN: Final = Unknown()
+SOME_DEVICE: Final = Unknown()
+"""The `torch.device` of a tensor that may be anywhere: no text is equal to it."""
 SCALAR: Final = Scalar()
 NUMBER: Final = Scalar(kind="number")
 STRING: Final = Scalar(kind="string")
