@@ -78,12 +78,18 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A tensor that took part. `text` is how the program calls it there (`self.pos`); `marks` run from old to new."""
+    """A tensor that took part. `text` is how the program calls it there (`self.pos`); `marks` run from old to new.
+
+    `by_protocol`: nobody in sight put it there: it is an input, or part of a module, of code that is entered by
+    protocol. `by_index`: the call that put it there says which GPU.
+    """
 
     text: str
     device: str
     site: Site
     marks: tuple[Mark, ...] = ()
+    by_protocol: bool = False
+    by_index: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +155,13 @@ class MixedDevices(Event):
     def culprit(self) -> Operand:
         """The operand that is where it should not be."""
         return self.operands[self.guilty]
+
+    @property
+    def is_of_current_device(self) -> bool:
+        """Whether only a caller that works on another GPU than the current one meets it, and no caller is in sight."""
+        return any(operand.by_protocol for operand in self.operands) and not any(
+            operand.device == "cpu" or operand.by_index for operand in self.operands
+        )
 
 
 @dataclass(frozen=True, slots=True)

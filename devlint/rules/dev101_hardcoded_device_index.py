@@ -67,7 +67,9 @@ reaches a use of the device in a world without that GPU. The index is followed t
 calls to where it is written. A `torch.device("cuda:1")` that is never used touches nothing and is not reported.
 
 Also a function or module that names a GPU itself, by `"cuda:0"`, `.cuda()` or `"cuda"`, for a tensor that then meets
-one from elsewhere: with two GPUs its input may be on the other. `x.device` and `.to(x)` follow the input.
+one from elsewhere: with two GPUs its input may be on the other. `x.device` and `.to(x)` follow the input. It is advice
+where that GPU is the current one (`.cuda()`, `"cuda"`) and no caller in sight works on another: programs of several
+processes set theirs.
 """,
     why="""\
 The program runs on the machine that it was written on and nowhere else. `torch.cuda.is_available()` is no guard for it:

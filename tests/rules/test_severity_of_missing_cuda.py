@@ -79,6 +79,14 @@ MEANT = {
 }
 
 NOT_SHOWN = {
+    "an option that says which GPU": """\
+        import argparse, os
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--gpu", default="0", help="which GPU")
+        os.environ["CUDA_VISIBLE_DEVICES"] = parser.parse_args().gpu
+        print(torch.ones(2).cuda())
+        """,
     "leaves one GPU for itself": """\
         import os
         os.environ["CUDA_VISIBLE_DEVICES"] = "0"
