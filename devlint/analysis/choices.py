@@ -41,15 +41,19 @@ ChoiceKey: TypeAlias = "str | tuple[str, str] | tuple[str, int, int]"
 condition."""
 
 
+_NOTHING: dict[bool, Choice] = {}
+
+
 class Decision:
     """The answer to a condition: known, or a choice with the polarity with which its key stands in the condition.
 
     `is_free` is False where the answer follows from what was computed (where a tensor is) and is no choice at all.
     `default`: whether it holds where the program is started without arguments. `test`: what was asked, where that is
-    about numbers or what tensors hold.
+    about numbers or what tensors hold. `instead`: what to say of a side on which a part of the condition is not surely
+    so: of `a or b`, that one holds.
     """
 
-    __slots__ = ("truth", "key", "choice", "polarity", "is_free", "default", "test")
+    __slots__ = ("truth", "key", "choice", "polarity", "is_free", "default", "test", "instead")
 
     def __init__(
         self,
@@ -67,6 +71,7 @@ class Decision:
         self.is_free = is_free
         self.default = default
         self.test: ir.Expr | None = None
+        self.instead: dict[bool, Choice] = _NOTHING
 
     def negated(self) -> Decision:
         """The decision of `not condition`."""
@@ -74,11 +79,14 @@ class Decision:
         default = None if self.default is None else not self.default
         contrary = Decision(answer, self.key, self.choice, not self.polarity, self.is_free, default)
         contrary.test = self.test
+        contrary.instead = {not holds: choice for holds, choice in self.instead.items()}
         return contrary
 
     def chosen(self, holds: bool) -> Choice:
         """What a path says where the condition holds (or does not): of the name, or of what is asked as it stands."""
         assert self.choice is not None
+        if holds in self.instead:
+            return self.instead[holds]
         straight = self.polarity if self.choice.condition else self.polarity is self.choice.value
         return Choice(self.choice.condition, straight is holds, self.choice.site)
 
@@ -179,6 +187,9 @@ def _decide_parts(machine: Machine, test: ir.Bool, frame: Frame) -> Decision:
                 return NO if test.is_and else YES
             if decision.default is test.is_and:
                 decision.default = None  # then the rest would be asked
+            if decision.choice is not None and not is_gpu_option(decision.choice.condition):
+                whole = Choice("", not test.is_and, Site(frame.namespace.path, test.at))
+                decision.instead = {**decision.instead, not test.is_and: whole}
             return decision
         if decision.truth is not test.is_and:
             return decision
