@@ -58,6 +58,8 @@ def bind_name(machine: Machine, target: ir.Name, value: Value, node: ir.Node, fr
     if isinstance(old, Instance) and isinstance(value, Instance) and old is not value:
         note_rebuilt(machine, old, value, node, frame)
     machine.store.put(names, name, value)
+    if names is not frame.names or (frame.outer is None and old is not None and old is not value):
+        machine.store.epoch += 1  # a function that reads it gives something else now
 
 
 def annotated(machine: Machine, annotation: ir.Expr, frame: Frame, value: Value) -> Value:

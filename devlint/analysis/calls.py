@@ -351,6 +351,7 @@ def assign_attribute_of_module(
 ) -> None:
     """`module.name = new` of a project file."""
     machine.store.put(value.namespace.names, name, new)
+    machine.store.epoch += 1
 
 
 @on(ATTRIBUTE, Function)

@@ -375,6 +375,7 @@ def class_attribute(machine: Machine, value: Class, name: str, node: ir.Node, fr
 def assign_class_attribute(machine: Machine, value: Class, name: str, new: Value, node: ir.Node, frame: Frame) -> None:
     """`Class.name = new`."""
     machine.store.put(value.fields, name, new)
+    machine.store.epoch += 1
 
 
 @on(CALL, Class)
