@@ -318,7 +318,8 @@ def test_a_function_reads_what_its_names_hold_now() -> None:
     """The same call gives something else after what it reads was bound anew, by whom and in whatever way."""
     run = Run(
         "import torch\nx = torch.zeros(2)\ny = torch.zeros(2)\ng = torch.zeros(2).cuda()\n"
-        "class C:\n    t = x\ndef of_module():\n    return x\ndef of_class():\n    return C.t\ndef of_top():\n    return y\n"
+        "class C:\n    t = x\n"
+        "def of_module():\n    return x\ndef of_class():\n    return C.t\ndef of_top():\n    return y\n"
         "def bind(v):\n    global x\n    x = v\n"
         "before = [of_module(), of_class(), of_top()]\nbind(g)\nC.t = g\ny = g\n"
         "after = [of_module(), of_class(), of_top()]\n"
