@@ -13,6 +13,7 @@ from devlint.analysis.events import (
     LoadWithoutMap,
     MixedDevices,
     NameUnbound,
+    Site,
     VisibleDevices,
 )
 
@@ -103,10 +104,14 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
         if isinstance(event, NameUnbound) and not event.when:
             where.setdefault(event.root.key, set()).add(event.world)
     refused = {e.site.key for e in found if isinstance(e, MixedDevices) and e.checked and e.world == "cpu"}
+    told: dict[tuple[Any, ...], Site] = {}
     kept: list[Event] = []
     for event in found:
-        if isinstance(event, MixedDevices) and event.checked and event.site.key in refused:
-            continue
+        if isinstance(event, MixedDevices):
+            if event.checked and event.site.key in refused:
+                continue
+            if told.setdefault(_clash(event), event.root) != event.root:
+                continue
         if isinstance(event, NameUnbound):
             everywhere = len(where.get(event.root.key, ())) == len(worlds)
             if everywhere and not (event.device_position or event.bound_later):
@@ -119,6 +124,13 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
             continue
         kept.append(event)
     return kept
+
+
+def _clash(event: MixedDevices) -> tuple[Any, ...]:
+    """What makes two clashes one, though other calls led there: the same tensors met at the same place."""
+    ways = [(operand.device, *(mark.site.key for mark in operand.marks)) for operand in event.operands]
+    known = all(operand.marks for operand in event.operands)
+    return event.world, event.site.key, () if known else event.root.key, *ways
 
 
 def _counted(events: Iterable[Event]) -> list[Event]:
