@@ -19,6 +19,7 @@ from devlint.analysis.results import (
     broadcast_rank,
     derived,
     device_of,
+    is_any_content,
     is_floating,
     loaded_tensor,
     product_rank,
@@ -129,6 +130,9 @@ def tensor_binary(
 ) -> Value | None:
     """`left operator right` with a tensor."""
     left, right = loaded_tensor(left) or left, loaded_tensor(right) or right
+    for side, other in ((left, right), (right, left)):
+        if isinstance(side, Tensor) and is_any_content(side) and isinstance(other, Unknown):
+            return UNKNOWN  # a date and a time step, for all that is known
     for side in (left, right):
         if isinstance(side, Array):
             other = right if side is left else left

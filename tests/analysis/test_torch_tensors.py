@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from devlint.analysis.events import ToHost
 from devlint.analysis.values import Tensor, Unknown
 from tests.analysis.annotated import assert_observed, assert_predicted
 from tests.analysis.programs import Run
@@ -468,3 +469,15 @@ def test_an_element_of_what_has_no_dimensions() -> None:
     run = Run("import torch\nloss = torch.zeros(3).mean()\nx = loss.data[0]\ny = loss[None]\nz = torch.zeros(3)[0]\n")
     assert isinstance(run["x"], Unknown)
     assert isinstance(run["y"], Tensor) and isinstance(run["z"], Tensor)
+
+
+def test_what_a_file_holds_need_not_be_a_tensor() -> None:
+    """A date, a list of names: until tensors alone can do what is done with it."""
+    run = Run(
+        "import datetime, numpy as np, torch\nheld = torch.load('x.pt', map_location='cuda')\n"
+        "step = datetime.timedelta(days=held['days'])\ndates = np.array([held['start'] + step * t for t in range(3)])\n"
+        "place = np.argmax(np.array(['a']) == held['names'])\n"
+    )
+    assert run.ended and not run.events(ToHost)
+    counts = Run("import numpy as np, torch\nx = torch.load('x.pt', map_location='cuda')['n']\nnp.array(x.view(-1))\n")
+    assert len(counts.events(ToHost)) == 1
