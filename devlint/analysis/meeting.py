@@ -348,6 +348,7 @@ def _emit(
         operands=tuple(described),
         guilty=position,
         cause=kind,
+        by_protocol=machine.protocol,
     )
 
 
@@ -365,10 +366,8 @@ def operand(machine: Machine, tensor: Tensor, part: Part | None, site: Site, fra
     where = site if node is None else machine.site(node, frame)
     text = part.name if part is not None and part.name else source_text(machine, where)
     text = f"an item of `{text}`" if is_item else text
-    steps = marks(tensor.origin)
-    by_protocol = tensor.assumed or any(mark.kind == "input" and mark.device == tensor.device for mark in steps)
     by_index = tensor.origin is not None and _names_index(tensor.origin.node)
-    return Operand(text, tensor.device or "", where, steps, by_protocol, by_index)
+    return Operand(text, tensor.device or "", where, marks(tensor.origin), by_index)
 
 
 def _names_index(node: ir.Node | None) -> bool:

@@ -202,3 +202,26 @@ def test_called_with_what_is_right_is_not_entered_again(tmp_path: Path) -> None:
         "print(f(torch.ones(1), 'cuda' if torch.cuda.is_available() else 'cpu'))\n"
     )
     assert found(text, tmp_path) == []
+
+
+def test_another_gpu_than_the_current_one_is_advice_where_no_caller_is_in_sight(tmp_path: Path) -> None:
+    """A process per GPU sets its device, and `.cuda()` goes there; "cuda:0" is another GPU in all but the first."""
+    severities = {}
+    for move in (".cuda()", '.to("cuda")', '.to("cuda:0")', ".cuda(0)"):
+        file = tmp_path / "net.py"
+        file.write_text(
+            HEAD + f"class Net(nn.Module):\n    def forward(self, x):\n        return x * torch.ones(2){move}\n"
+        )
+        severities[move] = [finding.severity for finding in check([file], Config(root=tmp_path))]
+    assert severities == {
+        ".cuda()": ["advice"],
+        '.to("cuda")': ["advice"],
+        '.to("cuda:0")': ["error"],
+        ".cuda(0)": ["error"],
+    }
+    program = HEAD + (
+        "class Net(nn.Module):\n    def forward(self, x):\n        return x * torch.ones(2).cuda()\n"
+        "if torch.cuda.device_count() > 1:\n    print(Net()(torch.ones(2, device='cuda:1')))\n"
+    )
+    (tmp_path / "program.py").write_text(program)
+    assert [f.severity for f in check([tmp_path / "program.py"], Config(root=tmp_path))] == ["error"]
