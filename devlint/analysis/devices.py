@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NoReturn
 
@@ -363,11 +364,16 @@ def unavailable(
         hidden=hidden,
         guarded=machine.guards > 0 or (literal is not None and literal.key in machine.options),
         visible=state.visible_text,
-        cause="" if state.alive else "follows",
+        cause="" if state.alive or (index and literal) or _is_written(machine, index, site) else "follows",
     )
     if not machine.trying:
         machine.store.set(state, "alive", False)
     return _gone(machine)
+
+
+def _is_written(machine: Machine, index: int | None, site: Site) -> bool:
+    """Whether a call itself says which GPU beyond the first: `.cuda(1)`. That is to be mended there."""
+    return bool(index) and re.search(rf"\b{index}\b", source_text(machine, site)) is not None
 
 
 def default_device(machine: Machine, node: ir.Node, frame: Frame, operation: str = "") -> str | None:

@@ -51,7 +51,7 @@ def weigh_evidence(
         if not isinstance(event, DeviceUnavailable):
             kept[key] = event
             continue
-        if event.cause == "follows" and not (event.index and event.literal):
+        if event.cause == "follows":
             follow_ups.add(event.root.key)
             continue
         if event.index:
