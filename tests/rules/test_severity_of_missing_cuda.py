@@ -278,7 +278,8 @@ def test_each_index_that_is_written_is_told(tmp_path: Path) -> None:
     """The second is to be mended too; what only passes an index on is not where it is written."""
     text = (
         "import torch\nif torch.cuda.is_available():\n    ids = [int(name) for name in ('1',)]\n"
-        "    a = torch.ones(2).cuda(1)\n    with torch.cuda.device(1):\n        pass\n    b = torch.ones(2).cuda(ids[0])\n"
+        "    a = torch.ones(2).cuda(1)\n    with torch.cuda.device(1):\n        pass\n"
+        "    b = torch.ones(2).cuda(ids[0])\n"
     )
     write(tmp_path, program=text)
     found = check([tmp_path / "program.py"], Config(root=tmp_path))
