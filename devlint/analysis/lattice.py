@@ -20,6 +20,7 @@ from devlint.analysis.values import (
     STRING,
     UNKNOWN,
     Array,
+    Bound,
     Class,
     Const,
     DeviceText,
@@ -29,6 +30,7 @@ from devlint.analysis.values import (
     Instance,
     Mapping,
     Maybe,
+    OneOf,
     Scalar,
     Sequence,
     Tensor,
@@ -36,12 +38,12 @@ from devlint.analysis.values import (
     Value,
     is_none,
 )
+from devlint.semantics import libraries
 from devlint.semantics.devices import parse_device
 
 if TYPE_CHECKING:
     from devlint.analysis.choices import ChoiceKey
 
-_HEAVY = (Tensor, Instance, DeviceValue)
 _OPTIONAL = (Tensor, Instance, DeviceValue, Sequence, Mapping)
 _REGISTERED = ("parameter", "buffer")
 
@@ -112,7 +114,7 @@ class Loss:
             if same is not None:
                 joined: Value = same(self, a, b)
                 return joined
-        if kind in _HEAVY or other in _HEAVY or _names_device(a) or _names_device(b):
+        if carries_device(a) or carries_device(b) or _names_device(a) or _names_device(b):
             self.lost = True
             self._note_either(a, b)
         if kind is Maybe or other is Maybe or is_none(a) or is_none(b):
@@ -202,7 +204,7 @@ class Loss:
         longer, shorter = (a, b) if len(a.items) > len(b.items) else (b, a)
         n = len(shorter.items)
         items = [self.values(x, y) for x, y in zip(longer.items[:n], shorter.items, strict=True)]
-        if any(x.__class__ in _HEAVY for x in longer.items[n:]):
+        if any(map(carries_device, longer.items[n:])):
             self.lost = True
         return Sequence(a.kind, items + longer.items[n:], True)
 
@@ -220,7 +222,7 @@ class Loss:
         return Scalar(low, a.kind if a.kind == b.kind else "", high, a.among if a.among == b.among else None)
 
     def _instances(self, a: Instance, b: Instance) -> Value:
-        self.lost = True
+        self.lost = self.lost or carries_device(a) or carries_device(b)
         return UNKNOWN
 
     def _externals(self, a: External, b: External) -> Value:
@@ -232,6 +234,46 @@ class Loss:
     def _code(self, a: Value, b: Value) -> Value:
         self.lost = True
         return UNKNOWN
+
+
+def carries_device(value: object, depth: int = 3) -> bool:
+    """Whether a value has a device, or holds what may have one.
+
+    Of objects all do but files, paths and the like, and those of classes that say nothing of devices as long as they
+    hold none.
+    """
+    if not isinstance(value, Instance):
+        return value.__class__ is Tensor or value.__class__ is DeviceValue
+    if isinstance(value.cls, External):
+        return not libraries.holds_nothing(value.cls.path)
+    if not depth or value.module is not None or speaks(value.cls):
+        return True
+    return any(_holds_device(field, depth - 1) for field in value.fields.values())
+
+
+def _holds_device(value: Value, depth: int) -> bool:
+    """Whether what an object holds has a device, names one, or may do something with one."""
+    if isinstance(value, Maybe):
+        return _holds_device(value.value, depth)
+    if isinstance(value, (Sequence, Mapping)):
+        parts = value.items if isinstance(value, Sequence) else value.items.values()
+        return not depth or any(_holds_device(part, depth - 1) for part in parts)
+    return carries_device(value, depth) or _names_device(value) or value.__class__ in _CALLED
+
+
+_CALLED = (Function, Bound, Class, OneOf)
+
+
+def speaks(cls: Class) -> bool:
+    """Whether a class, or one that it derives from, says anything of devices; those out of sight may."""
+    if cls.node.speaks:
+        return True
+    return any(
+        speaks(base)
+        if isinstance(base, Class)
+        else not isinstance(base, External) or base.path.startswith("torch")
+        for base in cls.bases
+    )
 
 
 def _as_scalar(value: Value) -> Scalar:
