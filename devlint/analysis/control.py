@@ -10,8 +10,6 @@ from devlint.analysis.frames import Locals
 from devlint.analysis.lattice import carries_device
 from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal
 from devlint.analysis.values import (
-    DeviceValue,
-    Instance,
     Maybe,
     Tensor,
     is_none,

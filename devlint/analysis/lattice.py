@@ -50,13 +50,15 @@ _REGISTERED = ("parameter", "buffer")
 
 class Loss:
     """Whether a join since the last reset lost a device; `either`: one of "cpu" and "cuda", so the program can do with
-    both. `behind`: the condition whose sides are being joined, and the answer to it that gave the first."""
+    both. `named`: whether what any join of the run lost named a device, or stood on two. `behind`: the condition whose
+    sides are being joined, and the answer to it that gave the first."""
 
-    __slots__ = ("lost", "either", "behind")
+    __slots__ = ("lost", "either", "named", "behind")
 
     def __init__(self) -> None:
         self.lost = False
         self.either = False
+        self.named = False
         self.behind: tuple[ChoiceKey, bool] | None = None
 
     def join(self, a: Any, b: Any) -> Any:
@@ -88,10 +90,11 @@ class Loss:
             if POISON in (a, b):
                 return POISON
             # a device, or what one would hang on
-            self.lost = self.lost or any(text is not None and parse_device(text) is not None for text in (a, b))
+            if any(text is not None and parse_device(text) is not None for text in (a, b)):
+                self._lose_name()
             return None
         if isinstance(a, DeviceValue) or isinstance(b, DeviceValue):
-            self.lost = True  # the default device: on one side the program has chosen one
+            self._lose_name()  # the default device: on one side the program has chosen one
             return DeviceValue("?")
         if isinstance(a, Value) or isinstance(b, Value):
             return UNKNOWN
@@ -100,7 +103,7 @@ class Loss:
         if isinstance(a, tuple) and isinstance(b, tuple) and not all(isinstance(part, int) for part in a + b):
             return max(a, b, key=len)  # what was gathered (options, hooks): on one side there is more of it
         if isinstance(a, tuple) or isinstance(b, tuple):
-            self.lost = True  # the visible devices: on one side the program has chosen some
+            self._lose_name()  # the visible devices: on one side the program has chosen some
             return None
         return a if b is None else b
 
@@ -116,6 +119,7 @@ class Loss:
                 return joined
         if carries_device(a) or carries_device(b) or _names_device(a) or _names_device(b):
             self.lost = True
+            self.named = self.named or any(x.__class__ is DeviceValue or _names_device(x) for x in (a, b))
             self._note_either(a, b)
         if kind is Maybe or other is Maybe or is_none(a) or is_none(b):
             optional = self._with_none(a, b)
@@ -157,7 +161,7 @@ class Loss:
         if a.value == b.value and isinstance(a.value, str):
             return b if isinstance(a.value, DeviceText) else a
         if _names_device(a) or _names_device(b):
-            self.lost = True
+            self._lose_name()
             self._note_either(a, b)
             if a.value is None or b.value is None:
                 return self._with_none(a, b) or UNKNOWN
@@ -166,9 +170,12 @@ class Loss:
     def _devices(self, a: DeviceValue, b: DeviceValue) -> Value:
         if a.type == b.type and a.index == b.index:
             return a
-        self.lost = True
+        self._lose_name()
         self._note_either(a, b)
         return UNKNOWN
+
+    def _lose_name(self) -> None:
+        self.lost = self.named = True
 
     def _note_either(self, a: Value, b: Value) -> None:
         if {_device_type(a), _device_type(b)} == {"cpu", "cuda"}:
@@ -179,6 +186,7 @@ class Loss:
             if POISON in (a.device, b.device):
                 return Tensor(POISON)
             self.lost = True
+            self.named = self.named or (a.device is not None and b.device is not None)
         device = a.device if a.device == b.device else None
         joined = Tensor(device, a.rank if a.rank == b.rank else None, a.origin if device else None)
         if device is None:
@@ -269,9 +277,7 @@ def speaks(cls: Class) -> bool:
     if cls.node.speaks:
         return True
     return any(
-        speaks(base)
-        if isinstance(base, Class)
-        else not isinstance(base, External) or base.path.startswith("torch")
+        speaks(base) if isinstance(base, Class) else not isinstance(base, External) or base.path.startswith("torch")
         for base in cls.bases
     )
 

@@ -152,7 +152,7 @@ _INSTALLED = frozenset(
 
 _RUN_STATE = (
     "steps budget assume promoted path home abroad left_at trying quiet stack activations contexts memo settled worker "
-    "protocol guards"
+    "protocol guards elsewhere"
 ).split()
 
 
@@ -178,7 +178,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     saved: dict[str, Any] = {name: getattr(machine, name) for name in _RUN_STATE}
     events, consulted, evidence = machine.events, machine.consulted, machine.evidence
     log, machine.store.log = machine.store.log, None
-    lost = machine.loss.lost
+    lost, named = machine.loss.lost, machine.loss.named
     state = machine.state
     before = (state.cuda_initialised, state.visible, state.visible_text, state.default_device, state.default_type)
     processes = (state.cuda_unused, state.cuda_used, state.may_spawn)
@@ -190,6 +190,8 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     try:
         run_body(machine, namespace)
     finally:
+        if machine.elsewhere or machine.loss.named:
+            machine.elsewhere_by_import.add(path)
         machine.import_consulted[path] = machine.consulted
         machine.import_evidence[path] = machine.evidence
         machine.importing -= 1
@@ -200,7 +202,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
         machine.events, machine.consulted = events, consulted | machine.consulted
         machine.evidence = evidence
         machine.store.log = log
-        machine.loss.lost = lost
+        machine.loss.lost, machine.loss.named = lost, named
         machine.import_effects[path] = (
             state.cuda_initialised,
             state.visible if state.visible is not before[1] else None,

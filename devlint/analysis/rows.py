@@ -247,6 +247,7 @@ def _meet_index(machine: Machine, parts: list[Part], node: ir.Node, frame: Frame
 
 
 def demand_cpu(machine: Machine, row: Row, name: str, value: Value, where: ir.Node | None, call: Call) -> None:
+    machine.elsewhere = True
     for tensor in tensors_in(value):
         if tensor.device in (None, "cpu", POISON) or tensor.assumed:
             continue
@@ -276,6 +277,7 @@ def check_generator(machine: Machine, generator: Value | None, device: str, oper
     """A generator must be of the device on which the operation creates; tells whether it is."""
     if not isinstance(generator, Instance):
         return True
+    machine.elsewhere = True
     has = generator.state.get("device")
     if not isinstance(has, str) or has == POISON or has.partition(":")[0] == device.partition(":")[0]:
         return True
