@@ -38,6 +38,8 @@ class Project:
         """What a loop appends to, by loop."""
         self.bound: dict[ir.Node, frozenset[str]] = {}
         """The names that a loop binds, by loop."""
+        self.asks_where: dict[ir.Node, bool] = {}
+        """Whether a condition asks on which device a tensor is."""
         self.questions: dict[ir.Node, tuple[ChoiceKey, bool]] = {}
         """What conditions without a name ask, and with which polarity."""
 
@@ -90,7 +92,7 @@ class Project:
         Absolute names resolve from the importing file's folder, then the folders above it up to the project root, the
         root and its `src/`.
         """
-        key = (name, level, os.path.dirname(importer))
+        key = (name, level, importer.rpartition(os.sep)[0] or os.sep)
         if key not in self._resolved:
             self._resolved[key] = self._resolve(*key)
         return self._resolved[key]

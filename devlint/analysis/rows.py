@@ -189,7 +189,7 @@ def _meet_row(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> 
             continue
         elif demand != "any":
             parts.append(Part(value, demand, where, parameter=name))
-    operation = row.name.rpartition(".")[2]
+    operation = row.short
     if row.effect == "index":
         clashed = _meet_index(machine, parts, node, frame)
         if clashed:
@@ -270,7 +270,7 @@ def _demand_generator(machine: Machine, row: Row, call: Call, bound: dict[str, A
     generator = bound.get("generator")
     if main is None or main.device in (None, POISON) or main.assumed:
         return
-    check_generator(machine, generator, str(main.device), row.name.rpartition(".")[2], call)
+    check_generator(machine, generator, str(main.device), row.short, call)
 
 
 def check_generator(machine: Machine, generator: Value | None, device: str, operation: str, call: Call) -> bool:
