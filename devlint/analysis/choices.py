@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import operator
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from devlint.analysis.access import path_of, truth
 from devlint.analysis.devices import note_condition
+from devlint.analysis.dispatch import EVALUATE
 from devlint.analysis.events import Choice, Site
 from devlint.analysis.host import note_wait
 from devlint.analysis.machine import Crash
@@ -95,6 +97,7 @@ class Decision:
         return isinstance(self.key, str) and asks_for_gpu(self.key, holds is self.polarity)
 
 
+@lru_cache(maxsize=4096)
 def asks_for_gpu(key: str, answer: bool) -> bool:
     """Whether somebody who answers an option of the program so takes it upon them that there is a GPU.
 
@@ -168,7 +171,7 @@ def decide(machine: Machine, test: ir.Expr, frame: Frame) -> Decision:
         return decide(machine, test.value, frame).negated()
     if isinstance(test, ir.Bool):
         return _decide_bool(machine, test, frame)
-    return decide_value(machine, machine.evaluate(test, frame), test, frame)
+    return decide_value(machine, EVALUATE[test.__class__](machine, test, frame), test, frame)
 
 
 def _decide_bool(machine: Machine, test: ir.Bool, frame: Frame) -> Decision:
@@ -275,7 +278,7 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
             machine.vouched.add(key)
             machine.guards += 1
         return YES if settled is polarity else NO
-    decision = Decision(None, key, choice, polarity, not _asks_where(test), default)
+    decision = Decision(None, key, choice, polarity, not _asks_where(machine, test), default)
     asks_content = kind is Tensor or (isinstance(test, ir.Compare) and test.operator not in ("is", "is-not"))
     if asks_content and decision.is_free:
         decision.test = test
@@ -363,15 +366,22 @@ def _written(node: ir.Expr, symbol: str = "") -> str:
     return ""
 
 
-def _asks_where(test: ir.Expr) -> bool:
+def _asks_where(machine: Machine, test: ir.Expr) -> bool:
     """Whether a condition asks on which device a tensor is: `x.is_cuda`, `x.get_device() >= 0`, `x.type() == name`."""
+    known = machine.project.asks_where.get(test)
+    if known is None:
+        known = machine.project.asks_where[test] = _is_question_where(test)
+    return known
+
+
+def _is_question_where(test: ir.Expr) -> bool:
     if isinstance(test, ir.Compare):
-        return _asks_where(test.left) or _asks_where(test.right)
+        return _is_question_where(test.left) or _is_question_where(test.right)
     if isinstance(test, ir.Call):
         asked = test.function
         if not isinstance(asked, ir.Attribute):
             return False
-        return asked.name == "get_device" or (asked.name == "type" and not test.args) or _asks_where(asked.value)
+        return asked.name == "get_device" or (asked.name == "type" and not test.args) or _is_question_where(asked.value)
     return isinstance(test, ir.Attribute) and test.name in ("is_cuda", "is_cpu")
 
 
@@ -382,7 +392,9 @@ def presence(value: Maybe, there: bool) -> Value:
 
 def narrow(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> None:
     """Bind what a condition proves of a name or attribute on the side where it holds (or does not)."""
-    if isinstance(test, ir.Unary) and test.operator == "not":
+    if isinstance(test, (ir.Name, ir.Walrus)):
+        _tell(machine, test.target if isinstance(test, ir.Walrus) else test, frame, holds, by_truth=True)
+    elif isinstance(test, ir.Unary) and test.operator == "not":
         narrow(machine, test.value, frame, not holds)
     elif isinstance(test, ir.Bool):
         if test.is_and is holds:
@@ -401,10 +413,11 @@ def narrow(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> None:
         kinds = [path_of(machine.evaluate(part, frame)) for part in test.args[1:]]
         if not _tell(machine, test.args[0], frame, True) and kinds in ([], ["torch.Tensor"]):
             _bind(machine, test.args[0], frame, Tensor(None))
-    elif isinstance(test, (ir.Name, ir.Walrus)) or (isinstance(test, ir.Attribute) and test.name != "is_cuda"):
-        _tell(machine, test.target if isinstance(test, ir.Walrus) else test, frame, holds, by_truth=True)
-    elif isinstance(test, ir.Attribute) and test.name == "is_cuda" and isinstance(test.value, ir.Name):
-        _bind_device(machine, test.value, frame, holds)
+    elif isinstance(test, ir.Attribute):
+        if test.name != "is_cuda":
+            _tell(machine, test, frame, holds, by_truth=True)
+        elif isinstance(test.value, ir.Name):
+            _bind_device(machine, test.value, frame, holds)
 
 
 def _admits_none(classes: list[ir.Expr]) -> bool:

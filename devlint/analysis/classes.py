@@ -62,19 +62,19 @@ def mro(cls: Class) -> list[Value]:
 
 def find(cls: Value, name: str) -> tuple[Value, Value] | None:
     """Return a class attribute and the class that has it."""
-    if isinstance(cls, Class):
-        for ancestor in mro(cls):
-            if isinstance(ancestor, Class) and name in ancestor.fields:
+    if cls.__class__ is Class:
+        for ancestor in cls.order or mro(cls):
+            if ancestor.__class__ is Class and name in ancestor.fields:
                 return ancestor.fields[name], ancestor
     return None
 
 
 def external_bases(cls: Value) -> list[str]:
     """Return the dotted names of the external classes among the ancestors, nearest first."""
-    if isinstance(cls, External):
+    if cls.__class__ is External:
         return [cls.path]
-    if isinstance(cls, Class):
-        return [base.path for base in mro(cls) if isinstance(base, External)]
+    if cls.__class__ is Class:
+        return [base.path for base in cls.order or mro(cls) if base.__class__ is External]
     return []
 
 

@@ -10,7 +10,7 @@ from devlint.analysis.classes import find, is_member, is_open_class
 from devlint.analysis.containers import contains
 from devlint.analysis.device_comparing import compare_devices
 from devlint.analysis.device_names import compare_names, look_in_names
-from devlint.analysis.dispatch import evaluates
+from devlint.analysis.dispatch import EVALUATE, evaluates
 from devlint.analysis.frames import Frame
 from devlint.analysis.plain import texts_differ
 from devlint.analysis.tensors import compare_tensors
@@ -52,8 +52,8 @@ _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
     """One comparison."""
     machine.step()
-    left = machine.evaluate(node.left, frame)
-    right = machine.evaluate(node.right, frame)
+    left = EVALUATE[node.left.__class__](machine, node.left, frame)
+    right = EVALUATE[node.right.__class__](machine, node.right, frame)
     symbol = node.operator
     if symbol in ("is", "is-not"):
         return _compare_identity(left, right, symbol)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.choices import Decision
+from devlint.analysis.frames import Locals
+from devlint.analysis.lattice import carries_device
 from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal
 from devlint.analysis.values import (
-    DeviceValue,
-    Instance,
     Maybe,
     Tensor,
     is_none,
@@ -166,7 +166,8 @@ def _rejoin(
         (first, first_delta, second_delta) if first is not None else (second, second_delta, first_delta)
     )
     assert left is not None
-    takes_device = left is not RAISE and any(_carries_device(entry) for entry in delta_left.values())
+    ended = frame.names.born if left.kind == "return" and isinstance(frame.names, Locals) else None
+    takes_device = left is not RAISE and any(_takes_device(entry, ended) for entry in delta_left.values())
     store.apply(delta_stays)
     _settle_choice(machine, frame, decision, left, first is not None)
     _keep_return(machine, frame, decision, left)
@@ -197,10 +198,15 @@ def _keep_return(machine: Machine, frame: Frame, decision: Decision, signal: Sig
     machine.store.set(frame, "return_keys", [*frame.return_keys, (decision.key, decision.choice)])
 
 
-def _carries_device(entry: Entry) -> bool:
-    """Whether a way wrote something that has a device; that a test told what was there is no write."""
+def _takes_device(entry: Entry, ended: int | None) -> bool:
+    """Whether a way wrote something that has a device; that a test told what was there is no write.
+
+    Nor are the variables of the activations that ended with that way: of those that began at `ended` or later.
+    """
     target, key, is_slot, value = entry
-    if isinstance(value, (Tensor, DeviceValue, Instance)):
+    if ended is not None and target.__class__ is Locals and target.born >= ended:
+        return False
+    if carries_device(value):
         before = None if is_slot else target.get(key)
         return not (isinstance(before, Maybe) and before.value is value)
     return isinstance(value, str) and (value == "cpu" or value.startswith("cuda"))

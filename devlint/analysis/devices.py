@@ -258,6 +258,8 @@ def use(
     if literal is not None and device_type != "cpu" and DeviceNamed in machine.wanted and not machine.protocol:
         machine.emit(DeviceNamed, site, literal, text=device_type if index is None else f"{device_type}:{index}")
     machine.placements += 1
+    if f"{device_type}:{index}" != machine.accelerator:
+        machine.elsewhere = True
     if device_type == "cpu":
         return "cpu"
     if device_type not in ACCELERATORS:

@@ -228,10 +228,13 @@ def build_once(machine: Machine, cls: Class, frame: Frame) -> Value:
     evidence, machine.evidence = machine.evidence, {}
     asked, machine.asked = machine.asked, set()
     promoted, machine.promoted = machine.promoted, {}
+    elsewhere, machine.elsewhere = machine.elsewhere, False
+    named, machine.loss.named = machine.loss.named, False
     path, guards, abroad, placements = len(machine.path), machine.guards, machine.abroad, machine.placements
     mark = machine.store.mark()
     try:
         value = construct_by_protocol(machine, cls, frame)
+        machine.elsewhere = machine.elsewhere or machine.loss.named
         if not machine.assume and len(machine.path) == path and machine.guards == guards:
             delta = machine.store.rollback(mark)
             machine.store.apply(delta)
@@ -241,6 +244,8 @@ def build_once(machine: Machine, cls: Class, frame: Frame) -> Value:
         machine.consulted |= consulted
         machine.evidence |= evidence
         machine.asked |= asked
+        machine.elsewhere = machine.elsewhere or elsewhere
+        machine.loss.named = machine.loss.named or named
         machine.promoted = {**promoted, **machine.promoted}
     return value
 
@@ -255,6 +260,7 @@ class Built:
         "_consulted",
         "_contexts",
         "_delta",
+        "_elsewhere",
         "_evidence",
         "_latest",
         "_placements",
@@ -267,6 +273,7 @@ class Built:
         self.asked = frozenset(machine.asked)
         self._delta = delta
         self._abroad = abroad
+        self._elsewhere = machine.elsewhere
         self._consulted, self._evidence = frozenset(machine.consulted), dict(machine.evidence)
         self._promoted = dict(machine.promoted)
         self._contexts, self._latest = dict(machine.contexts), dict(machine.latest)
@@ -276,6 +283,7 @@ class Built:
         machine.store.apply(self._delta)
         machine.abroad += self._abroad
         machine.placements += self._placements
+        machine.elsewhere = machine.elsewhere or self._elsewhere
         machine.consulted |= self._consulted
         machine.evidence |= self._evidence
         machine.asked |= self.asked

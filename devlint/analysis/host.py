@@ -34,6 +34,7 @@ def to_host(
     machine: Machine, value: Tensor, function: str, node: ir.Node, frame: Frame, kind: str, where: ir.Node | None = None
 ) -> None:
     """A tensor is given to code that needs host memory: on CUDA that raises."""
+    machine.elsewhere = True
     if value.device in (None, "cpu", POISON) or value.assumed or is_any_content(value):
         return
     if machine.trying:

@@ -189,12 +189,9 @@ def _named(call: Call, name: str) -> Call:
 @on(CALL, Instance)
 def call_instance(machine: Machine, value: Instance, call: Call) -> Value:
     """`instance(...)`."""
-    if value.module is not None:
-        own = find(value.cls, "__call__")
-        if own is None:
-            return call_module(machine, value, call)
-        return call_value(machine, Bound(own[0], value), call)
     found = find(value.cls, "__call__")
+    if value.module is not None and found is None:
+        return call_module(machine, value, call)
     if found is not None:
         return call_value(machine, Bound(found[0], value), call)
     return model_method(machine, value, "__call__", call, external_bases(value.cls))

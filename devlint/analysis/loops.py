@@ -268,8 +268,8 @@ def _settle(machine: Machine, mark: int, began: int) -> tuple[bool, bool]:
             carried = carried or old.device != now.device or old.is_parameter != now.is_parameter
         elif isinstance(old, (Sequence, Mapping)) and isinstance(now, (Sequence, Mapping)):
             carried = carried or _weight(now.items) != _weight(old.items)
-        elif old.__class__ is dict and old == now:
-            continue
+        elif old.__class__ is dict and now.__class__ is dict:
+            carried = carried or not old.items() <= now.items()  # notes of a first time may be added
         elif not (isinstance(old, (Unknown, Scalar, Array)) and isinstance(now, (Unknown, Scalar, Const, Array))):
             carried = True
     return carried, widened

@@ -205,6 +205,9 @@ class Machine:
         self.evidence: dict[Testimony, None] = {}
         """What speaks for running without a GPU, in the order in which it was found."""
         self.visited: dict[ir.Node, None] = {}
+        self.accelerator = f"cuda:{world.device_count - 1}"
+        self.elsewhere_by_import: set[str] = set()
+        """The files that have put something elsewhere than by protocol, or named such a place, when they ran."""
         self.literals: dict[ir.Const, Const] = {}
         self.statistics: dict[str, int] = {}
         self.namespaces: dict[str, Namespace] = {}
@@ -215,6 +218,7 @@ class Machine:
         """What speaks for running without a GPU in the code of a file that runs when it is imported."""
         self.import_effects: dict[str, tuple[Any, ...]] = {}
         self.placements = 0
+        """How often a module was put on a device that the program named."""
         self.files: dict[Any, Value] = {}
         self.launched = False
         self.entered: dict[int, DeviceValue | None] = {}
@@ -262,7 +266,10 @@ class Machine:
         self.trace: Trace | None = None
         self.protocol = False
         self.importing = 0
-        self.loss.lost = False
+        self.loss.lost = self.loss.named = False
+        self.elsewhere = False
+        """Whether this run has put anything elsewhere than where all is by protocol, or the host reads what it is not
+        known to have."""
         self.weighed = False
         self.clashed: set[tuple[ir.Node, Frame, tuple[Choice, ...]]] = set()
         self.guards = 0
@@ -317,6 +324,8 @@ class Machine:
         previous: Origin | None = None,
     ) -> Origin:
         """Make a mark of this moment."""
+        if device is not None and device != self.accelerator and kind not in _BY_PROTOCOL:
+            self.elsewhere = True
         return Origin(kind, Site(frame.namespace.path, node.at), frame, self.tick(), device, note, previous, node)
 
     def frozen(self, target: Value | None, made: Origin, frame: Frame) -> Origin:
@@ -411,6 +420,10 @@ class Machine:
 def stands_by(path: str, other: str) -> bool:
     """Whether a file is in the folder of another, or below it."""
     return path.startswith(os.path.join(os.path.dirname(other), ""))
+
+
+_BY_PROTOCOL: Final = frozenset({"input", "module-moved", "parameter"})
+"""The marks on what an entry by protocol finds where the protocol has put it."""
 
 
 def text_of(value: Value | None) -> str | None:

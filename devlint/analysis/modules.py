@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from devlint.analysis.access import call_value, is_only_inside, iterate
 from devlint.analysis.classes import external_bases, find, is_given_by_heir, is_module_class, is_open_class
 from devlint.analysis.devices import resolve, source_text
-from devlint.analysis.dispatch import Call, Iteration
+from devlint.analysis.dispatch import METHODS, Call, Iteration
 from devlint.analysis.events import ModuleHasNoDevice, WrapperAttribute
 from devlint.analysis.results import device_of
 from devlint.analysis.values import (
@@ -68,12 +68,15 @@ def registered(instance: Instance, seen: set[int] | None = None) -> Iterator[tup
             yield child, instance, index
         elif isinstance(child, Instance):
             yield from registered(child, seen)
+    if not instance.fields:
+        return
+    kinds = module.kinds
     for name, field in list(instance.fields.items()):
         value = present(field)
-        if isinstance(value, Tensor):
-            if module.kinds.get(name) in ("parameter", "buffer"):
+        if value.__class__ is Tensor:
+            if kinds.get(name) in ("parameter", "buffer"):
                 yield value, instance, name
-        elif isinstance(value, Instance) and value.module is not None and module.kinds.get(name) == "module":
+        elif value.__class__ is Instance and value.module is not None and kinds.get(name) == "module":
             yield from registered(value, seen)
 
 
@@ -143,6 +146,14 @@ def members(instance: Instance) -> list[tuple[str, Value]]:
     ]
 
 
+def in_order(instance: Instance) -> list[Value]:
+    """What a module registers itself as submodules, in order."""
+    assert instance.module is not None
+    if not instance.fields:
+        return instance.module.children or []
+    return [child for _, child in members(instance)]
+
+
 def own_children(instance: Instance) -> list[tuple[str, Instance]]:
     """The submodules that a module registers itself, by the names that torch gives them."""
     return [(name, part) for name, part in members(instance) if isinstance(part, Instance)]
@@ -173,8 +184,16 @@ def construct_builtin(machine: Machine, path: str, row: Row, call: Call) -> Valu
     """Build an instance of a class of `torch.nn`."""
     instance = Instance(External(path), machine.site(call.node, call.frame))
     instance.module = ModuleState()
+    instance.module.forward = _plain_forward(libraries.canonical(path))
     initialise_builtin(machine, instance, path, row, call)
     return instance
+
+
+def _plain_forward(path: str) -> Row | None:
+    """The row of the forward of a class of `torch.nn`, unless it has members to run or a model of its own."""
+    if not path.startswith("torch.nn.") or path in CONTAINERS or "forward" in METHODS.get(path, ()):
+        return None
+    return table.lookup(f"{path}.forward")
 
 
 def initialise_builtin(machine: Machine, instance: Instance, path: str, row: Row | None, call: Call) -> None:

@@ -39,6 +39,8 @@ class Project:
         """What a loop appends to, by loop."""
         self.bound: dict[ir.Node, frozenset[str]] = {}
         """The names that a loop binds, by loop."""
+        self.asks_where: dict[ir.Node, bool] = {}
+        """Whether a condition asks on which device a tensor is."""
         self.questions: dict[ir.Node, tuple[ChoiceKey, bool]] = {}
         """What conditions without a name ask, and with which polarity."""
 
@@ -91,7 +93,7 @@ class Project:
         Absolute names resolve from the importing file's folder, then the folders above it up to the project root, the
         root and its `src/`.
         """
-        key = (name, level, os.path.dirname(importer))
+        key = (name, level, importer.rpartition(os.sep)[0] or os.sep)
         if key not in self._resolved:
             self._resolved[key] = self._resolve(*key)
         return self._resolved[key]
@@ -153,7 +155,7 @@ _INSTALLED = frozenset(
 
 _RUN_STATE = (
     "steps budget assume promoted path home abroad left_at trying quiet stack activations contexts memo settled worker "
-    "protocol guards"
+    "protocol guards elsewhere"
 ).split()
 
 
@@ -179,7 +181,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     saved: dict[str, Any] = {name: getattr(machine, name) for name in _RUN_STATE}
     events, consulted, evidence = machine.events, machine.consulted, machine.evidence
     log, machine.store.log = machine.store.log, None
-    lost = machine.loss.lost
+    lost, named = machine.loss.lost, machine.loss.named
     state = machine.state
     before = (state.cuda_initialised, state.visible, state.visible_text, state.default_device, state.default_type)
     processes = (state.cuda_unused, state.cuda_used, state.may_spawn)
@@ -191,6 +193,8 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     try:
         run_body(machine, namespace)
     finally:
+        if machine.elsewhere or machine.loss.named:
+            machine.elsewhere_by_import.add(path)
         machine.import_consulted[path] = machine.consulted
         machine.import_evidence[path] = machine.evidence
         machine.importing -= 1
@@ -201,7 +205,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
         machine.events, machine.consulted = events, consulted | machine.consulted
         machine.evidence = evidence
         machine.store.log = log
-        machine.loss.lost = lost
+        machine.loss.lost, machine.loss.named = lost, named
         machine.import_effects[path] = (
             state.cuda_initialised,
             state.visible if state.visible is not before[1] else None,

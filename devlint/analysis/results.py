@@ -165,7 +165,7 @@ def is_floating(dtype: str) -> bool:
 
 def _result_dtype(row: Row, main: Tensor, bound: dict[str, Any]) -> str | None:
     """The dtype of a result, where it is known."""
-    name = row.name.rpartition(".")[2]
+    name = row.short
     if "dtype" in bound:
         return dtype_of(bound["dtype"])
     if name in _DTYPES:
@@ -196,7 +196,7 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
     if result == "same":
         value = bound.get("self") or bound.get(row.concerned[0] if row.concerned else "self")
         return value if isinstance(value, Value) else UNKNOWN
-    if result in ("none", "scalar", "bool", "string", "list", "shape", "dtype", "device"):
+    if result in _NO_TENSORS:
         return plain_result(row, bound)
     if main is None:
         return Tensor(None) if result == "tensor" else build(result, Tensor(None), None)
@@ -207,7 +207,7 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
     if isinstance(made, Tensor):
         made.dtype = _result_dtype(row, main, bound)
         made.is_element = main.is_element and made.rank is None and row.rank in ("keep", "broadcast")
-        kept = row.effect == "keep" and row.rank == "keep" and row.name.rpartition(".")[2] not in _TURNS
+        kept = row.effect == "keep" and row.rank == "keep" and row.short not in _TURNS
         picked = row.effect == "keep" and main.size == ANY_SIZE and row.rank in ("some", "unknown")
         if kept or picked or (main.size == 0 and row.rank == "broadcast"):
             made.size = main.size
@@ -218,6 +218,7 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
     return made
 
 
+_NO_TENSORS = frozenset({"none", "scalar", "bool", "string", "list", "shape", "dtype", "device"})
 _TURNS = frozenset(
     "adjoint constant_pad_nd moveaxis movedim multinomial narrow narrow_copy permute rot90 split swapaxes swapaxes_ "
     "swapdims swapdims_ t t_ tensor_split topk transpose transpose_ unravel_index T mT H mH".split()

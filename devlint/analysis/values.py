@@ -426,18 +426,31 @@ class ModuleState:
 
     `kinds`: field name -> `parameter`, `buffer`, `module` (others are plain); `places`: where plain fields were
     assigned; `children`: members of a Sequential, ModuleList or ParameterList, in order, None when not known.
-    `row`: the semantics row of a built-in module. `unsure`: registration by unknown names, or an overridden `_apply`.
-    `device`: the device that the last move gave it (None: never moved). `moved_at`: where. `is_replica`: DataParallel
-    made it for one call; its parameters are plain tensors.
+    `row`: the semantics row of a built-in module; `forward`: that of its forward, if calling it is no more than that.
+    `unsure`: registration by unknown names, or an overridden `_apply`. `device`: the device that the last move gave it
+    (None: never moved). `moved_at`: where. `is_replica`: DataParallel made it for one call; its parameters are plain
+    tensors.
     """
 
-    __slots__ = ("kinds", "places", "children", "row", "unsure", "device", "moved_at", "placed_itself", "is_replica")
+    __slots__ = (
+        "kinds",
+        "places",
+        "children",
+        "row",
+        "forward",
+        "unsure",
+        "device",
+        "moved_at",
+        "placed_itself",
+        "is_replica",
+    )
 
     def __init__(self) -> None:
         self.kinds: dict[str, str] = {}
         self.places: dict[str, Site] = {}
         self.children: list[Value] | None = []
         self.row: Any = None
+        self.forward: Any = None
         self.unsure = False
         self.device: str | None = None
         self.moved_at: Site | None = None
@@ -534,4 +547,4 @@ def constant(value: Value | None) -> Any:
 
 def present(value: Value) -> Value:
     """What a value is if it is there at all."""
-    return value.value if isinstance(value, Maybe) else value
+    return value.value if value.__class__ is Maybe else value
