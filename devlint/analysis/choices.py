@@ -18,6 +18,7 @@ from devlint.analysis.machine import Crash
 from devlint.analysis.values import (
     ARGUMENT_COUNTS,
     BOOL,
+    CUT,
     NONE,
     Answer,
     Arguments,
@@ -46,10 +47,10 @@ class Decision:
 
     `is_free` is False where the answer follows from what was computed (where a tensor is) and is no choice at all.
     `default`: whether it holds where the program is started without arguments. `test`: what was asked, where that is
-    about numbers or what tensors hold.
+    about numbers or what tensors hold. `is_cut`: a bound left out what would answer it.
     """
 
-    __slots__ = ("truth", "key", "choice", "polarity", "is_free", "default", "test")
+    __slots__ = ("truth", "key", "choice", "polarity", "is_free", "default", "test", "is_cut")
 
     def __init__(
         self,
@@ -67,13 +68,14 @@ class Decision:
         self.is_free = is_free
         self.default = default
         self.test: ir.Expr | None = None
+        self.is_cut = False
 
     def negated(self) -> Decision:
         """The decision of `not condition`."""
         answer = None if self.truth is None else not self.truth
         default = None if self.default is None else not self.default
         contrary = Decision(answer, self.key, self.choice, not self.polarity, self.is_free, default)
-        contrary.test = self.test
+        contrary.test, contrary.is_cut = self.test, self.is_cut
         return contrary
 
     def chosen(self, holds: bool) -> Choice:
@@ -264,7 +266,8 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
             machine.vouched.add(key)
             machine.guards += 1
         return YES if settled is polarity else NO
-    decision = Decision(None, key, choice, polarity, not _asks_where(test), default)
+    decision = Decision(None, key, choice, polarity, value is not CUT and not _asks_where(test), default)
+    decision.is_cut = value is CUT
     asks_content = kind is Tensor or (isinstance(test, ir.Compare) and test.operator not in ("is", "is-not"))
     if asks_content and decision.is_free:
         decision.test = test

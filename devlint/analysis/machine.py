@@ -254,6 +254,8 @@ class Machine:
         self.stack: list[ir.Function] = []
         self.activations: list[Activation] = []
         self.contexts: dict[ir.Function, tuple[int, int]] = {}
+        self.cuts = 0
+        """How many calls a bound has left out."""
         self.latest: dict[ir.Function, int] = {}
         self.settled: dict[ChoiceKey, bool] = {}
         self.memo: dict[Any, Any] = {}

@@ -151,8 +151,8 @@ _INSTALLED = frozenset(
 """Top-level names that no project file stands for, unless it is relative."""
 
 _RUN_STATE = (
-    "steps budget assume promoted path home abroad left_at trying quiet stack activations contexts memo settled worker "
-    "protocol guards"
+    "steps budget assume promoted path home abroad left_at trying quiet stack activations contexts cuts memo settled "
+    "worker protocol guards"
 ).split()
 
 

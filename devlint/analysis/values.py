@@ -484,6 +484,8 @@ NONE: Final = Const(None)
 TRUE: Final = Const(True)
 FALSE: Final = Const(False)
 UNKNOWN: Final = Unknown()
+CUT: Final = Unknown()
+"""What a call gives that a bound left out: there is an answer, and asking for it is no choice."""
 SCALAR: Final = Scalar()
 NUMBER: Final = Scalar(kind="number")
 STRING: Final = Scalar(kind="string")

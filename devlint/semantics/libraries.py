@@ -50,6 +50,7 @@ _CLOSED = frozenset(
         "builtins.Exception",
         "abc.ABC",
         "typing.Generic",
+        "typing.NamedTuple",
         "typing.Protocol",
         "torch.utils.data.Dataset",
         "torch.utils.data.IterableDataset",
@@ -57,6 +58,18 @@ _CLOSED = frozenset(
         "torch.nn.Module",
     }
 )
+_OF_TUPLES = frozenset(
+    {
+        "builtins.tuple",
+        "typing.Tuple",
+        *(
+            f"{module}.{name}"
+            for module in ("typing", "collections.abc")
+            for name in "Sequence Collection Iterable Sized Container Reversible Hashable".split()
+        ),
+    }
+)
+"""What every named tuple is an instance of."""
 _TENSOR_CLASSES = frozenset({"torch.Tensor", "torch.nn.Parameter", "torch.FloatTensor", "torch.LongTensor"})
 _LEGACY = {
     "Half": "float16",
@@ -140,6 +153,8 @@ def derives(path: str, other: str) -> bool:
         return True
     if other == "torch.nn.Module":
         return is_module(path)
+    if path == "typing.NamedTuple":
+        return other in _OF_TUPLES
     if other in ("collections.UserDict", "collections.abc.Mapping") and path == "transformers.BatchEncoding":
         return True
     if other.startswith("torch.distributions."):

@@ -179,6 +179,41 @@ def depth(x, n):
     return depth(x, n - 1)
 a = depth(torch.zeros(1), 1)  #= gpu
 """,
+    "what a bound left out is no choice": """
+def is_tensor(x, n):
+    if n == 0:
+        return isinstance(x, torch.Tensor)
+    return any(is_tensor(x, n - 1) for _ in range(1))
+def to(x):
+    if not is_tensor(x, 9):
+        return x
+    return x.to(device)
+a = to(torch.zeros(1))  #= gpu ?
+b = a + torch.zeros(1, device=device)
+# silent
+""",
+    "chunks of a list, one for each device": """
+blocks = nn.ModuleList([nn.Linear(2, 2) for _ in range(4)])
+places = [f"cuda:{i}" for i in range(torch.cuda.device_count())] or ["cpu"]
+class Placed(nn.Module):
+    def __init__(self, block, place):
+        super().__init__()
+        self.block, self.place = block.to(place), place
+    def forward(self, x):
+        return self.block(x.to(self.place))
+start = 0
+for place in places:
+    count = round(len(blocks) / len(places))
+    for i in range(start, min(start + count, len(blocks))):
+        blocks[i] = Placed(blocks[i], place)
+    start += count
+a = start  #= 4
+x = torch.zeros(1, 2)
+for block in blocks:
+    x = block(x)
+b = x  #= last
+# silent
+""",
     "a long chain of calls": """
 def f1(x): return x.to(device)
 def f2(x): return f1(x)

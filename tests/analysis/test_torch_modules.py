@@ -439,6 +439,30 @@ out = net(torch.zeros(1, 2))  #= gpu
 logged = log[0]  #= gpu
 handle.remove()
 """,
+    "hooks that are given the keywords": """
+class Align:
+    def __init__(self, place):
+        self.place = place
+    def __call__(self, module, args, kwargs):
+        moved = {key: value.to(self.place) for key, value in kwargs.items()}
+        return tuple(value.to(self.place) for value in args), moved
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+    def forward(self, x, more=None):
+        return self.layer(x) + more
+seen = []
+def note(module, args, kwargs, output):
+    seen.append(kwargs["more"])
+net = Net().to(device)
+handle = net.register_forward_pre_hook(Align(device), with_kwargs=True)
+net.register_forward_hook(note, with_kwargs=True)
+y = net(torch.zeros(1, 2), more=torch.zeros(2))  #= gpu
+z = seen[0]  #= gpu
+handle.remove()
+net(torch.zeros(1, 2, device=device), more=torch.zeros(2))  # DEV302: gpu1 gpu2
+""",
     "a hook that meets the wrong device": """
 offset = torch.ones(2)  # DEV303: gpu1 gpu2
 net = nn.Linear(2, 2).to(device)
