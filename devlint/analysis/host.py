@@ -38,13 +38,14 @@ def to_host(
     """A tensor is given to code that needs host memory: on CUDA that raises."""
     if value.device in (None, "cpu", POISON) or value.assumed:
         return
-    if machine.trying:
-        raise Crash
+    error = errors.message("numpy", device=value.device)
+    if machine.is_caught(error):
+        raise Crash(machine.kind_of(error))
     site = machine.site(node, frame)
     machine.emit(
         ToHost,
         site,
-        error=errors.message("numpy", device=value.device),
+        error=error,
         operand=operand(machine, value, Part(value, "", where), site, frame),
         function=function,
         kind=kind,

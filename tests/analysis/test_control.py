@@ -27,6 +27,44 @@ except Exception:
 a = x  #= gpu
 b = done  #= False True True
 """,
+    "a handler of another error": """
+def same(x, y):
+    try:
+        assert not torch.equal(x, y)
+    except AssertionError:
+        raise ValueError("they are the same")
+same(torch.zeros(2), torch.ones(2, device=device))  # DEV301: gpu1 gpu2
+""",
+    "handlers of other errors, and of the right one": """
+import numpy as np
+x = torch.zeros(2, device=device)
+try:
+    a = np.asarray(x)
+except TypeError:
+    a = x.cpu().numpy()
+b = a  #= ndarray
+try:
+    try:
+        y = torch.zeros(2) + x
+    except (AttributeError, ValueError):
+        y = None
+except RuntimeError:
+    y = x
+c = y  #= gpu
+try:
+    z = x.to("cuda")
+except AssertionError:
+    z = x
+d = z  #= gpu
+""",
+    "a handler that expects something else of numpy": """
+import numpy as np
+x = torch.zeros(2, device=device)
+try:
+    np.asarray(x)  # DEV401: gpu1 gpu2
+except (ValueError, RuntimeError):
+    pass
+""",
     "try, else and finally": """
 order = []
 try:
