@@ -439,6 +439,33 @@ out = net(torch.zeros(1, 2))  #= gpu
 logged = log[0]  #= gpu
 handle.remove()
 """,
+    "bases that torch keeps for itself": """
+from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
+from torch.nn.modules.loss import _Loss, _WeightedLoss
+class Patches(_Loss):
+    def __init__(self, reduction="mean"):
+        super().__init__(reduction=reduction)
+        self.scale = nn.Parameter(torch.ones(2))
+        self.offset = torch.ones(2)  # DEV501: gpu1 gpu2
+    def forward(self, x):
+        return self.scale * x + self.offset
+class Weighted(_WeightedLoss):
+    def forward(self, x):
+        return (x * self.weight).sum()
+weighted = Weighted(torch.ones(2)).to(device)
+a = weighted.weight  #= gpu
+b = weighted(torch.zeros(2, device=device))  #= gpu
+norm = nn.SyncBatchNorm(2) if False else nn.BatchNorm2d(2)
+c = isinstance(norm, _BatchNorm)  #= True
+i = isinstance(nn.DataParallel(norm), nn.Module)  #= True
+d = isinstance(norm, (_NormBase, nn.Linear))  #= True
+e = isinstance(nn.Linear(2, 2), _BatchNorm)  #= False
+f = isinstance(nn.MSELoss(), _Loss)  #= True
+g = isinstance(nn.LSTM(2, 2), nn.RNNBase)  #= True
+loss = Patches().to(device)
+h = loss.scale  #= gpu
+loss(torch.zeros(2, device=device))
+""",
     "hooks that are given the keywords": """
 class Align:
     def __init__(self, place):
