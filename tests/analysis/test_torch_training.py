@@ -515,6 +515,17 @@ x = torch.ones(1000, device=device)
 host = x.to("cpu", non_blocking=True)  # DEV405: gpu1 gpu2
 (torch.zeros(1000) + host).sum()
 """,
+    "a copy that is copied out of": """
+x = torch.ones(1000, device=device)
+host = x.to("cpu", non_blocking=True)  # DEV405: gpu1 gpu2
+torch.empty(10).copy_(host[:10])
+""",
+    "a copy that goes on to the GPU": """
+x = torch.ones(1000, device=device)
+host = x.to("cpu", non_blocking=True)
+y = torch.empty(1000, device=device)
+a = y.copy_(host, non_blocking=True)  #= gpu
+""",
     "a copy that a comparison reads": """
 x = torch.ones(1000, device=device)
 host = x.to("cpu", non_blocking=True)  # DEV405: gpu1 gpu2
