@@ -47,10 +47,19 @@ def attribute(machine: Machine, value: Value, name: str, node: ir.Node, frame: F
     """Return `value.name`."""
     if value.__class__ is Const and value.value is None:
         _attribute_of_none(machine, value, name, node, frame)
+    if name == "__class__" and value.__class__ is not Instance:
+        return _class_of(value)
     read = ATTRIBUTE.get(value.__class__)
     if read is not None:
         return read(machine, value, name, node, frame)
     return Method(value, name) if value.__class__ in METHOD else UNKNOWN
+
+
+def _class_of(value: Value) -> Value:
+    """`value.__class__` of a plain value: what `type` says."""
+    from devlint.analysis.introspection import type_of
+
+    return type_of(value)
 
 
 def _attribute_of_none(machine: Machine, value: Value, name: str, node: ir.Node, frame: Frame) -> None:
@@ -76,7 +85,7 @@ def call_value(machine: Machine, function: Value, arguments: Call) -> Value:
 def call_method(machine: Machine, value: Value, name: str, call: Call) -> Value:
     """Return `value.name(...)`."""
     method = METHOD.get(value.__class__)
-    if method is not None:
+    if method is not None and name != "__class__":
         return method(machine, value, name, call)
     return call_value(machine, attribute(machine, value, name, call.node, call.frame), call)
 
@@ -133,11 +142,13 @@ def binary(machine: Machine, operator: str, left: Value, right: Value, node: ir.
 ANY_NAME: Final = "*"
 """Stands among the attributes of a function of which some were written by names that are not known."""
 _OF_MODULES = frozenset({"to", "cuda", "cpu", "parameters", "training", "forward", "state_dict", "eval", "train"})
+_OF_OBJECTS = frozenset({*dir(object()), "__dict__", "__module__"})
+_OF_NAMED_TUPLES = frozenset({*dir(()), "_asdict", "_field_defaults", "_make", "_replace"})
 
 
 def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
     """Tell whether the value has an attribute of that name; None when that is not known."""
-    from devlint.analysis.classes import find, is_open_class
+    from devlint.analysis.classes import find, is_named_tuple, is_open_class
 
     if isinstance(value, Instance):
         if name in value.fields:
@@ -147,7 +158,9 @@ def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
                 return True
             if value.module is not None and name in _OF_MODULES:
                 return True
-            return None if is_open_class(value.cls) else False
+            if is_named_tuple(value.cls):
+                return None if name == "__dict__" else name in _OF_NAMED_TUPLES
+            return True if name in _OF_OBJECTS else None if is_open_class(value.cls) else False
         if value.module is not None and name in _OF_MODULES:
             return True
         if is_only_inside(value, name):

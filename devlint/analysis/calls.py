@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import ANY_NAME, call_value, has_attribute
@@ -15,6 +15,7 @@ from devlint.analysis.machine import RAISE, SCRIPTED, Activation, Crash
 from devlint.analysis.models import library
 from devlint.analysis.plain import join_all, missing
 from devlint.analysis.values import (
+    CUT,
     NONE,
     UNKNOWN,
     Array,
@@ -43,9 +44,10 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 24
 MAX_SAME_ON_STACK = 3
+MAX_DESCENT = 9
 MAX_CONTEXTS = 12
 MIN_STEPS_CONTEXTS = 400
-SHARE_OF_CONTEXTS = 5
+SHARE_OF_CONTEXTS = 3
 MAX_STEPS_ABROAD = 500
 
 
@@ -70,39 +72,37 @@ def invoke(
 ) -> Value:
     """Run a user function with these arguments.
 
-    Bounded: depth 24, the same function twice on the stack, 12 distinct contexts of a function in one run (more where
-    they took 400 steps or a fifth of the run's budget at most together), 500 steps in other files than the one that is
-    entered by protocol; past that the result is Unknown. A call in a context that was seen with an unchanged heap is
-    answered from memory.
+    Bounded: depth 24, the same function three times on the stack (nine times on the way down a structure), 12 distinct
+    contexts of a function in one run (more where they took 400 steps or a third of the run's budget at most together),
+    500 steps in other files than the one that is entered by protocol; past that the result is CUT. A call in a context
+    that was seen with an unchanged heap is answered from memory.
     """
     node = function.node
     if machine.trace is not None and SCRIPTED in function.attributes:
         return untraced(machine, lambda: invoke(machine, function, arguments, receiver, is_forward))
     machine.visited[node] = None
-    if len(machine.stack) >= MAX_DEPTH or machine.stack.count(node) >= MAX_SAME_ON_STACK:
-        _cut(machine, "depth", node, receiver)
-        return UNKNOWN
+    if len(machine.stack) >= MAX_DEPTH or _is_too_deep(machine, node, arguments, receiver):
+        return _cut(machine, "depth", node, receiver)
     key = _context(machine, function, arguments, receiver)
     if key is not None:
         hit = machine.memo.get(key)
         if hit is not None:
             remembered: Value = hit[0]
+            machine.cuts += remembered is CUT
             return remembered
     times, spent = machine.contexts.get(node, (0, 0))
     if times >= MAX_CONTEXTS and spent > max(MIN_STEPS_CONTEXTS, machine.budget // SHARE_OF_CONTEXTS):
-        _cut(machine, "contexts", node, receiver)
-        return UNKNOWN
+        return _cut(machine, "contexts", node, receiver)
     machine.contexts[node] = times + 1, spent
     leaves = machine.home is not None and machine.left_at is None and function.frame.namespace.path != machine.home
     if machine.home is not None and function.frame.namespace.path != machine.home:
-        spent = machine.abroad if machine.left_at is None else machine.abroad + machine.steps - machine.left_at
-        if spent > MAX_STEPS_ABROAD:
-            _cut(machine, "other files", node, receiver)
-            return UNKNOWN
+        abroad = machine.abroad if machine.left_at is None else machine.abroad + machine.steps - machine.left_at
+        if abroad > MAX_STEPS_ABROAD:
+            return _cut(machine, "other files", node, receiver)
     names = bind_parameters(machine, function, arguments, receiver)
     if leaves:
         machine.left_at = machine.steps
-    epoch, began_at = machine.store.epoch, machine.steps
+    epoch, began_at, cuts = machine.store.epoch, machine.steps, machine.cuts
     frame = Frame(names, function.frame, function.frame.namespace, machine.tick())
     frame.function = node
     frame.owner = function.owner
@@ -125,18 +125,45 @@ def invoke(
         if leaves and machine.left_at is not None:
             machine.abroad += machine.steps - machine.left_at
             machine.left_at = None
-        times, spent = machine.contexts[node]
-        machine.contexts[node] = times, spent + machine.steps - began_at
+        times = machine.contexts[node][0]
+        machine.contexts[node] = times, spent + machine.steps - began_at  # calls of itself inside are counted once
     machine.stack.pop()
     machine.activations.pop()
     for choice in frame.settled:
         machine.store.remove(machine.settled, choice)
     result = _result(machine, function, frame, body, signal)
+    if cuts != machine.cuts and isinstance(result, Scalar) and result.kind == "bool":
+        result = CUT
     if began:
         machine.store.close()
     if key is not None and epoch == machine.store.epoch:
         machine.memo[key] = (result, arguments, function, receiver)
     return result
+
+
+def _is_too_deep(machine: Machine, node: ir.Function, arguments: Call, receiver: Value | None) -> bool:
+    """Whether a function has called itself as often as it may: on the way down a structure more often than else."""
+    times = machine.stack.count(node)
+    if times < MAX_SAME_ON_STACK or times >= MAX_DESCENT:
+        return times >= MAX_DESCENT
+    outer = next((active for active in reversed(machine.activations) if active.frame.function is node), None)
+    if outer is None:
+        return True
+    whole = (outer.receiver, *outer.call.positional, *outer.call.keywords.values())
+    parts = {_key(part) for value in whole for part in _parts(value)}
+    given = (receiver, *arguments.positional, *arguments.keywords.values())
+    return not any(_key(value) in parts for value in given if value is not None)
+
+
+def _parts(value: Value | None) -> Iterable[Value]:
+    """What a container, an instance or a module holds."""
+    if isinstance(value, Sequence):
+        return value.items
+    if isinstance(value, Mapping):
+        return value.items.values()
+    if isinstance(value, Instance):
+        return [*value.fields.values(), *(value.module.children or () if value.module is not None else ())]
+    return ()
 
 
 def untraced(machine: Machine, run: Callable[[], Value]) -> Value:
@@ -148,11 +175,13 @@ def untraced(machine: Machine, run: Callable[[], Value]) -> Value:
         machine.trace = trace
 
 
-def _cut(machine: Machine, bound: str, node: ir.Function, receiver: Value | None) -> None:
-    """Note that a bound left a call out; a module whose constructor did not run is not known."""
+def _cut(machine: Machine, bound: str, node: ir.Function, receiver: Value | None) -> Value:
+    """The result of a call that a bound leaves out; a module whose constructor did not run is not known."""
     machine.count(f"cut: {bound}")
+    machine.cuts += 1
     if node.name == "__init__" and isinstance(receiver, Instance) and receiver.module is not None:
         machine.store.set(receiver.module, "unsure", True)
+    return CUT
 
 
 def _result(machine: Machine, function: Function, frame: Frame, body: ir.Body, signal: Any) -> Value:

@@ -6,11 +6,11 @@ import builtins
 from typing import TYPE_CHECKING, TypeVar
 
 from devlint.analysis.choices import decide
-from devlint.analysis.events import MixedDevices
+from devlint.analysis.events import GeneratorDevice, MixedDevices
 from devlint.analysis.machine import Crash, text_of
 from devlint.analysis.meeting import Part, clash_in_check
 from devlint.analysis.plain import ancestors
-from devlint.analysis.values import SOME_INDEX, DeviceValue, Tensor
+from devlint.analysis.values import SOME_INDEX, DeviceValue, External, Instance, Tensor, Value
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
@@ -46,11 +46,17 @@ def _note(
     message: ir.Expr | None,
     frame: Frame,
 ) -> None:
-    if machine.trying or machine.quiet or MixedDevices not in machine.wanted or _is_expected(machine, kind):
+    if machine.trying or machine.quiet or _is_expected(machine, kind):
         return
     check = _quietly(machine, lambda: _refusing(machine, test, outcome, frame))
     sides = None if check is None else _quietly(machine, lambda: _sides(machine, check, frame))
     if check is None or sides is None or not _differ(*sides):
+        return
+    generator = _generator(machine, check, sides, frame)
+    if generator is not None:
+        _refuse_generator(machine, *generator, node, frame, _raised(machine, kind, message, frame))
+        return
+    if MixedDevices not in machine.wanted:
         return
     if not machine.world.has_cuda:  # fails there, too: the check demands something else (see `reading`)
         machine.emit(MixedDevices, machine.site(node, frame), error=kind, checked=True)
@@ -61,8 +67,47 @@ def _note(
     ]
     known = [pair for side, pair in zip(sides, pairs, strict=True) if pair[0] is side.of]
     if known and not any(tensor.assumed for tensor, _ in known):
-        text = None if message is None else _quietly(machine, lambda: text_of(machine.evaluate(message, frame)))
-        clash_in_check(machine, pairs, known, check, node, frame, f"{kind}: {text}" if text else kind)
+        clash_in_check(machine, pairs, known, check, node, frame, _raised(machine, kind, message, frame))
+
+
+def _raised(machine: Machine, kind: str, message: ir.Expr | None, frame: Frame) -> str:
+    """The last line of the traceback, as far as it is known."""
+    text = None if message is None else _quietly(machine, lambda: text_of(machine.evaluate(message, frame)))
+    return f"{kind}: {text}" if text else kind
+
+
+def _generator(
+    machine: Machine, check: ir.Compare, sides: tuple[DeviceValue, DeviceValue], frame: Frame
+) -> tuple[DeviceValue, DeviceValue] | None:
+    """The device of a generator that is compared, and the device with which it is."""
+    first, second = sides
+    if first.of is None and _is_generator(_quietly(machine, _reading(machine, _owner(check.left), frame))):
+        return first, second
+    if second.of is None and _is_generator(_quietly(machine, _reading(machine, _owner(check.right), frame))):
+        return second, first
+    return None
+
+
+def _reading(machine: Machine, node: ir.Expr, frame: Frame) -> Callable[[], Value]:
+    return lambda: machine.evaluate(node, frame)
+
+
+def _is_generator(value: Value | None) -> bool:
+    return isinstance(value, Instance) and isinstance(value.cls, External) and value.cls.path == "torch.Generator"
+
+
+def _refuse_generator(
+    machine: Machine, own: DeviceValue, wanted: DeviceValue, node: ir.Stmt, frame: Frame, raised: str
+) -> None:
+    """A check of the program's own refuses a generator of another device."""
+    machine.emit(
+        GeneratorDevice,
+        machine.site(node, frame),
+        error=raised,
+        generator_device=str(own),
+        expected_device=str(wanted),
+        checked=True,
+    )
 
 
 def _is_expected(machine: Machine, kind: str) -> bool:

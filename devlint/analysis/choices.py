@@ -20,6 +20,7 @@ from devlint.analysis.machine import Crash
 from devlint.analysis.values import (
     ARGUMENT_COUNTS,
     BOOL,
+    CUT,
     NONE,
     Answer,
     Arguments,
@@ -52,10 +53,10 @@ class Decision:
     `is_free` is False where the answer follows from what was computed (where a tensor is) and is no choice at all.
     `default`: whether it holds where the program is started without arguments. `test`: what was asked, where that is
     about numbers or what tensors hold. `instead`: what to say of a side on which a part of the condition is not surely
-    so: of `a or b`, that one holds.
+    so: of `a or b`, that one holds. `is_cut`: a bound left out what would answer it.
     """
 
-    __slots__ = ("truth", "key", "choice", "polarity", "is_free", "default", "test", "instead")
+    __slots__ = ("truth", "key", "choice", "polarity", "is_free", "default", "test", "instead", "is_cut")
 
     def __init__(
         self,
@@ -74,13 +75,14 @@ class Decision:
         self.default = default
         self.test: ir.Expr | None = None
         self.instead: dict[bool, Choice] = _NOTHING
+        self.is_cut = False
 
     def negated(self) -> Decision:
         """The decision of `not condition`."""
         answer = None if self.truth is None else not self.truth
         default = None if self.default is None else not self.default
         contrary = Decision(answer, self.key, self.choice, not self.polarity, self.is_free, default)
-        contrary.test = self.test
+        contrary.test, contrary.is_cut = self.test, self.is_cut
         contrary.instead = {not holds: choice for holds, choice in self.instead.items()}
         return contrary
 
@@ -278,7 +280,9 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
             machine.vouched.add(key)
             machine.guards += 1
         return YES if settled is polarity else NO
-    decision = Decision(None, key, choice, polarity, not _asks_where(machine, test), default)
+    is_free = value is not CUT and not _asks_where(machine, test)
+    decision = Decision(None, key, choice, polarity, is_free, default)
+    decision.is_cut = value is CUT
     asks_content = kind is Tensor or (isinstance(test, ir.Compare) and test.operator not in ("is", "is-not"))
     if asks_content and decision.is_free:
         decision.test = test

@@ -87,6 +87,17 @@ def is_open_class(cls: Value) -> bool:
     )
 
 
+def is_named_tuple(cls: Value) -> bool:
+    """Whether instances are surely named tuples."""
+    return isinstance(cls, Class) and cls.dataclass_fields is not None and "typing.NamedTuple" in external_bases(cls)
+
+
+def name_fields(cls: Class, names: list[str]) -> None:
+    """Give a class of named tuples its fields, in order."""
+    cls.dataclass_fields = names
+    cls.fields["_fields"] = Sequence("tuple", [const(name) for name in names])
+
+
 def is_module_class(cls: Value) -> bool:
     """Whether instances are surely `nn.Module`s."""
     if isinstance(cls, External):

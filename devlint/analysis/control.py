@@ -195,7 +195,8 @@ def _keep_return(machine: Machine, frame: Frame, decision: Decision, signal: Sig
     value = signal.value
     joined = value if frame.returns is None else machine.loss.join(frame.returns, value)
     machine.store.set(frame, "returns", joined)
-    machine.store.set(frame, "return_keys", [*frame.return_keys, (decision.key, decision.choice)])
+    choice = None if decision.is_cut else decision.choice
+    machine.store.set(frame, "return_keys", [*frame.return_keys, (decision.key, choice)])
 
 
 def _takes_device(entry: Entry, ended: int | None) -> bool:

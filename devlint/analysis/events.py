@@ -266,11 +266,15 @@ class MovedParameter(Event):
 
 @dataclass(frozen=True, slots=True)
 class GeneratorDevice(Event):
-    """A generator on one device was given to an operation on another."""
+    """A generator on one device was given to an operation on another.
+
+    `checked`: a check of the program's own refuses it.
+    """
 
     operation: str = ""
     generator_device: str = ""
     expected_device: str = ""
+    checked: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.choices import Decision
 from devlint.analysis.events import Choice
-from devlint.analysis.machine import RAISE, Crash, Signal
+from devlint.analysis.machine import RAISE, TORCH_ERRORS, Crash, Signal
 from devlint.analysis.plain import ancestors
 from devlint.analysis.values import (
     Unknown,
@@ -76,7 +76,7 @@ def caught_names(handler: ir.Handler) -> list[str]:
 
 def catches(handler: ir.Handler, kind: str) -> bool:
     """Whether a handler catches a builtin exception (or, for "", what torch raises about devices)."""
-    return not ancestors(kind).isdisjoint(caught_names(handler)) if kind else guards(handler)
+    return not (ancestors(kind) | TORCH_ERRORS).isdisjoint(caught_names(handler)) if kind else guards(handler)
 
 
 _ABSENT = frozenset({"FileNotFoundError", "OSError", "IOError", "EnvironmentError"})
@@ -106,10 +106,13 @@ def run_try(machine: Machine, node: ir.Try, frame: Frame) -> Signal | None:
 def _run_try(machine: Machine, node: ir.Try, frame: Frame) -> Signal | None:
     """try/except/else/finally: a handler that would catch a device error makes the body silent and is its way out."""
     guard = next((handler for handler in node.handlers if guards(handler)), None)
-    guarding, telling = guard is not None, guard is not None and only_tells(guard)
+    telling = guard is not None and only_tells(guard)
     expected = len(machine.expected)
     machine.expected += [name for handler in node.handlers for name in caught_names(handler)]
-    machine.trying += guarding
+    trying = machine.trying
+    if guard is not None:
+        caught = (name for handler in node.handlers if guards(handler) for name in caught_names(handler))
+        machine.trying = (*trying, frozenset(caught))
     machine.telling += telling
     crash: Crash | None = None
     signal: Signal | None = None
@@ -121,7 +124,7 @@ def _run_try(machine: Machine, node: ir.Try, frame: Frame) -> Signal | None:
         del machine.stack[stack:]
         del machine.activations[activations:]
     finally:
-        machine.trying -= guarding
+        machine.trying = trying
         machine.telling -= telling
         del machine.expected[expected:]
     if crash is not None and not any(catches(handler, crash.kind) for handler in node.handlers):

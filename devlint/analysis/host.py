@@ -37,13 +37,14 @@ def to_host(
     machine.elsewhere = True
     if value.device in (None, "cpu", POISON) or value.assumed or is_any_content(value):
         return
-    if machine.trying:
-        raise Crash
+    error = errors.message("numpy", device=value.device)
+    if machine.is_caught(error):
+        raise Crash(machine.kind_of(error))
     site = machine.site(node, frame)
     machine.emit(
         ToHost,
         site,
-        error=errors.message("numpy", device=value.device),
+        error=error,
         operand=operand(machine, value, Part(value, "", where), site, frame),
         function=function,
         kind=kind,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_method, call_value, iterate
-from devlint.analysis.classes import bind, external_bases, find, initialise_external, is_open_class, mro
+from devlint.analysis.classes import bind, external_bases, find, initialise_external, is_named_tuple, is_open_class, mro
 from devlint.analysis.dispatch import (
     ASSIGN_ATTRIBUTE,
     ATTRIBUTE,
@@ -235,12 +235,8 @@ def iterate_instance(machine: Machine, value: Instance, node: ir.Node, frame: Fr
         return iterate(machine, result, node, frame, wanted)
     if "names" in value.state and isinstance(value.cls, External):
         return Iteration([value.fields[name] for name in value.state["names"]], False)
-    if (
-        isinstance(value.cls, Class)
-        and value.cls.dataclass_fields is not None
-        and any(path == "typing.NamedTuple" for path in external_bases(value.cls))
-    ):
-        return Iteration([value.fields.get(name, UNKNOWN) for name in value.cls.dataclass_fields], False)
+    if isinstance(value.cls, Class) and is_named_tuple(value.cls):
+        return Iteration([value.fields.get(name, UNKNOWN) for name in value.cls.dataclass_fields or ()], False)
     indexing = find(value.cls, "__getitem__")
     if indexing is not None:
         item = call_value(machine, Bound(indexing[0], value), Call([const(0)], {}, node, frame))

@@ -91,6 +91,7 @@ def _rounds(
     distinct = any(_is_distinct(item) if not is_open else _is_named(item) for item in items)
     distinct = distinct or (not is_open and len(items) == MOST_DEVICES)  # the numbers of the devices, perhaps
     limit = MAX_ROUNDS_OPEN if is_open and not distinct else MAX_ROUNDS_KNOWN
+    runs_all = distinct and not is_open and len(items) <= limit
     start = store.mark()
     changing = False
     count = 0
@@ -102,6 +103,8 @@ def _rounds(
         if signal is not None and signal is not CONTINUE:
             return signal
         _end_round(machine, frame)
+        if runs_all:
+            continue  # numbers stay as they are
         carried, widened = _settle(machine, mark, began)
         changing = changing or widened
         if not carried and not distinct:

@@ -6,6 +6,7 @@ state.
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import os
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias
@@ -72,6 +73,10 @@ class Activation:
         self.frame = frame
         self.is_forward = is_forward
         self.receiver = receiver
+
+
+TORCH_ERRORS = frozenset({"AcceleratorError", "CudaError", "StandardError"})
+"""Handlers of these catch what torch raises, whatever it is."""
 
 
 class Worker:
@@ -251,7 +256,8 @@ class Machine:
         self.home: str | None = None
         self.abroad = 0
         self.left_at: int | None = None
-        self.trying = 0
+        self.trying: tuple[frozenset[str], ...] = ()
+        """What each handler around would catch of what torch raises about devices."""
         self.telling = 0
         """How many of the handlers around, of which each would catch a device error, only tell of it and go on."""
         self.expected: list[str] = []
@@ -259,6 +265,8 @@ class Machine:
         self.stack: list[ir.Function] = []
         self.activations: list[Activation] = []
         self.contexts: dict[ir.Function, tuple[int, int]] = {}
+        self.cuts = 0
+        """How many calls a bound has left out."""
         self.latest: dict[ir.Function, int] = {}
         self.settled: dict[ChoiceKey, bool] = {}
         self.memo: dict[Any, Any] = {}
@@ -357,7 +365,7 @@ class Machine:
 
     def emit(self, event: type[Event], site: Site, root: Site | None = None, **facts: Any) -> None:
         """Tell that something happened; nothing is told inside a `try` with handlers and where only a guess is run."""
-        if event not in self.wanted or self.trying:
+        if event not in self.wanted or (self.trying and self.is_caught(facts.get("error"))):
             return
         if self.quiet and event is not DeviceCompared:
             return
@@ -381,12 +389,27 @@ class Machine:
         facts.setdefault("function", self.stack[-1].name if self.stack else "")
         self.events[key] = event(world=self.world.name, site=site, root=root, when=tuple(self.path), **facts)
 
+    def kind_of(self, error: str | None) -> str:
+        """The builtin exception with which an error begins; "" without CUDA, where builds of torch raise several."""
+        kind = (error or "").partition(":")[0]
+        return kind if self.world.has_cuda and isinstance(getattr(builtins, kind, None), type) else ""
+
+    def is_caught(self, error: str | None) -> bool:
+        """Whether a handler around would catch an error, of which the text is given."""
+        if not self.trying:
+            return False
+        kind = self.kind_of(error)
+        if not kind:
+            return True
+        names = {cls.__name__ for cls in getattr(builtins, kind).__mro__} | TORCH_ERRORS
+        return not all(names.isdisjoint(caught) for caught in self.trying)
+
     def emit_unheeded(self, event: type[Event], site: Site, error: str, **facts: Any) -> None:
         """Tell that something fails, also where no handler around does more than to tell of it: nothing is raised."""
         trying = self.trying
-        if trying and trying != self.telling:
+        if trying and len(trying) != self.telling:
             return
-        self.trying = 0
+        self.trying = ()
         self.emit(event, site, error=None if trying else error, **facts)
         self.trying = trying
 

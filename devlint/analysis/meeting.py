@@ -187,7 +187,9 @@ def clash(
         Crash: inside a `try`, whose handler the program goes to.
     """
     if machine.trying:
-        raise Crash
+        error = _error(operands, operation, callee)
+        if machine.is_caught(error):
+            raise Crash(machine.kind_of(error))
     place = (node, frame, tuple(machine.path)) if frame.loops else None
     if place in machine.clashed:  # raised here in an earlier round already: no later one is reached
         _poison(machine, operands)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value
 from devlint.analysis.backward import wait_for_module
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
     from devlint.semantics.table import Row
 
+WITH_KWARGS: Final = "hooks_with_kwargs"
+"""Where a module keeps which of its hooks are given the keywords of a call."""
+
 
 def call_module(machine: Machine, value: Instance, call: Call) -> Value:
     """`module(...)`: the user's forward with the state that the module has now, or the row of a built-in class."""
@@ -52,14 +55,10 @@ def call_module(machine: Machine, value: Instance, call: Call) -> Value:
     if own is None and machine.trace is not None and SCRIPTED in value.state:
         return untraced(machine, lambda: call_module(machine, value, call))
     for hook in value.state.get("forward_pre_hooks") or ():
-        changed = _run_hook(machine, hook, [value, Sequence("tuple", list(call.positional))], call)
-        if isinstance(changed, Sequence) and not changed.open:
-            call = call.with_arguments(list(changed.items), call.keywords)
-        elif isinstance(changed, Tensor):
-            call = call.with_arguments([changed], call.keywords)
+        call = _run_pre_hook(machine, hook, value, call)
     result = _run_forward(machine, value, call)
     for hook in value.state.get("forward_hooks") or ():
-        changed = _run_hook(machine, hook, [value, Sequence("tuple", list(call.positional)), result], call)
+        changed = _run_hook(machine, hook, [value, *_given(value, hook, call), result], call)
         if isinstance(changed, (Tensor, Sequence, Mapping)):
             result = changed
     if "backward_hooks" in value.state or "backward_pre_hooks" in value.state:
@@ -105,6 +104,31 @@ def class_forward(machine: Machine, value: Instance, call: Call) -> Value:
         return invoke(machine, found[0], call, value, is_forward=True)
     answer = modelled(machine, value, "forward", call)
     return call_builtin(machine, value, call) if answer is None else answer
+
+
+def _run_pre_hook(machine: Machine, hook: Value, value: Instance, call: Call) -> Call:
+    """The call that the forward gets behind a hook: one that is registered with keywords may change them, too."""
+    given = _given(value, hook, call)
+    changed = _run_hook(machine, hook, [value, *given], call)
+    if isinstance(changed, Tensor):
+        return call.with_arguments([changed], call.keywords)
+    if not isinstance(changed, Sequence) or changed.open:
+        return call
+    if len(given) == 1:
+        return call.with_arguments(list(changed.items), call.keywords)
+    positional, keywords = changed.items if len(changed.items) == 2 else (UNKNOWN, UNKNOWN)
+    if not isinstance(positional, Sequence) or not isinstance(keywords, Mapping) or positional.open or keywords.open:
+        return call.with_arguments([Tensor(None) for _ in call.positional], dict.fromkeys(call.keywords, UNKNOWN))
+    named = {name: item for name, item in keywords.items.items() if isinstance(name, str)}
+    return call.with_arguments(list(positional.items), named)
+
+
+def _given(value: Instance, hook: Value, call: Call) -> list[Value]:
+    """What a hook is told of the arguments of a call."""
+    given: list[Value] = [Sequence("tuple", list(call.positional))]
+    if any(hook is one for one in value.state.get(WITH_KWARGS) or ()):
+        given.append(Mapping(dict(call.keywords)))
+    return given
 
 
 def _run_hook(machine: Machine, hook: Value, arguments: list[Value], call: Call) -> Value:

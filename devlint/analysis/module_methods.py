@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from devlint.analysis.access import attribute, call_value, iterate
+from devlint.analysis.access import attribute, call_value, iterate, truth
 from devlint.analysis.backward import handle
 from devlint.analysis.classes import external_bases, find, modelled
 from devlint.analysis.dispatch import Call, on
 from devlint.analysis.machine import SCRIPTED, TRACE
 from devlint.analysis.meeting import tensors_in
-from devlint.analysis.module_calls import call_builtin, class_forward
+from devlint.analysis.module_calls import WITH_KWARGS, call_builtin, class_forward
 from devlint.analysis.module_moves import apply_registered, move
 from devlint.analysis.modules import (
     MODULE_METHODS,
@@ -358,6 +358,8 @@ def _register_hook(machine: Machine, value: Instance, name: str, call: Call) -> 
     if hook is None:
         return UNKNOWN
     machine.store.put(value.state, key, (*(value.state.get(key) or ()), hook))
+    if truth(machine, call.keywords.get("with_kwargs", NONE)):
+        machine.store.put(value.state, WITH_KWARGS, (*(value.state.get(WITH_KWARGS) or ()), hook))
 
     def remove() -> None:
         machine.store.epoch += 1

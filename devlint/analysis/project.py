@@ -154,8 +154,8 @@ _INSTALLED = frozenset(
 """Top-level names that no project file stands for, unless it is relative."""
 
 _RUN_STATE = (
-    "steps budget assume promoted path home abroad left_at trying quiet stack activations contexts memo settled worker "
-    "protocol guards elsewhere"
+    "steps budget assume promoted path home abroad left_at trying quiet stack activations contexts cuts memo settled "
+    "worker protocol guards elsewhere"
 ).split()
 
 

@@ -10,6 +10,7 @@ from devlint.analysis.events import (
     DeviceNamed,
     DeviceUnavailable,
     Event,
+    GeneratorDevice,
     LoadWithoutMap,
     MixedDevices,
     NameUnbound,
@@ -95,6 +96,10 @@ def _meant(found: Collection[Testimony], entry: str) -> set[str]:
     }
 
 
+_CHECKED = (MixedDevices, GeneratorDevice)
+"""What a check of the program's own may tell."""
+
+
 def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> list[Event]:
     """Drop names that are unbound in all worlds, unless that is about a device, and checks that fail without a GPU,
     too; count what is said again."""
@@ -103,15 +108,14 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
     for event in found:
         if isinstance(event, NameUnbound) and not event.when:
             where.setdefault(event.root.key, set()).add(event.world)
-    refused = {e.site.key for e in found if isinstance(e, MixedDevices) and e.checked and e.world == "cpu"}
+    refused = {e.site.key for e in found if isinstance(e, _CHECKED) and e.checked and e.world == "cpu"}
     told: dict[tuple[Any, ...], Site] = {}
     kept: list[Event] = []
     for event in found:
-        if isinstance(event, MixedDevices):
-            if event.checked and event.site.key in refused:
-                continue
-            if told.setdefault(_clash(event), event.root) != event.root:
-                continue
+        if isinstance(event, _CHECKED) and event.checked and event.site.key in refused:
+            continue
+        if isinstance(event, MixedDevices) and told.setdefault(_clash(event), event.root) != event.root:
+            continue
         if isinstance(event, NameUnbound):
             everywhere = len(where.get(event.root.key, ())) == len(worlds)
             if everywhere and not (event.device_position or event.bound_later):

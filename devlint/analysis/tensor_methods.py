@@ -243,6 +243,8 @@ def method_copy(machine: Machine, value: Tensor, call: Call, name: str) -> Value
                     machine.store.set(written, "origin", mark)
         else:
             synchronize(machine, other, call, ".copy_()")
+    elif isinstance(other, Tensor) and value.device == other.device == "cpu":
+        read_pending(machine, other, ".copy_()", call.node, call.frame)
     return value
 
 

@@ -499,6 +499,8 @@ FALSE: Final = Const(False)
 UNKNOWN: Final = Unknown()
 SOME_DEVICE: Final = Unknown()
 """The `torch.device` of a tensor that may be anywhere: no text is equal to it."""
+CUT: Final = Unknown()
+"""What a call gives that a bound left out: there is an answer, and asking for it is no choice."""
 SCALAR: Final = Scalar()
 NUMBER: Final = Scalar(kind="number")
 STRING: Final = Scalar(kind="string")

@@ -48,6 +48,10 @@ noise = torch.randn(3, generator=generator, device=device)
 @RULE.on(GeneratorDevice)
 def other_device(event: GeneratorDevice, context: TextContext) -> Iterator[Diagnosis]:
     """A generator was used on another device than its own."""
+    if event.checked:
+        message = f"the generator is on {event.generator_device}, and this check demands {event.expected_device}"
+        yield Diagnosis(event.root, message, event, text.operand_trace(event, None, "refused here"))
+        return
     used = text.quoted(event.operation or context.text(event.site))
     message = f"the generator is on {event.generator_device}, and {used} draws on {event.expected_device}"
     trace = text.operand_trace(event, None, f"{used} draws on {event.expected_device} here")

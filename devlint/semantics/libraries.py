@@ -43,6 +43,34 @@ _TRANSFORMED = frozenset(
 )
 """The distributions that are `TransformedDistribution`s."""
 
+_DERIVED = {
+    "_BatchNorm": r"(Lazy)?BatchNorm\dd|SyncBatchNorm",
+    "_InstanceNorm": r"(Lazy)?InstanceNorm\dd",
+    "_NormBase": r"(Lazy)?(Batch|Instance)Norm\dd|SyncBatchNorm|_(Batch|Instance)Norm",
+    "_ConvNd": r"(Lazy)?Conv(Transpose)?\dd|_ConvTransposeNd",
+    "_ConvTransposeNd": r"(Lazy)?ConvTranspose\dd",
+    "_DropoutNd": r"(Feature)?(Alpha)?Dropout(\dd)?",
+    "_Loss": r"\w+Loss2?d?",
+    "_WeightedLoss": r"(BCE|(Linear)?CrossEntropy|MultiLabelSoftMargin|MultiMargin|NLL)Loss(2d)?",
+    "_MaxPoolNd": r"MaxPool\dd",
+    "_AvgPoolNd": r"AvgPool\dd",
+    "_LPPoolNd": r"LPPool\dd",
+    "_MaxUnpoolNd": r"MaxUnpool\dd",
+    "_AdaptiveAvgPoolNd": r"AdaptiveAvgPool\dd",
+    "_AdaptiveMaxPoolNd": r"AdaptiveMaxPool\dd",
+    "RNNBase": r"RNN|LSTM|GRU",
+    "RNNCellBase": r"(RNN|LSTM|GRU)Cell",
+    "Linear": r"LazyLinear",
+    "NLLLoss": r"NLLLoss2d",
+    "Hardtanh": r"ReLU6",
+    "Upsample": r"Upsampling\w+2d",
+    **{f"Conv{kind}{n}d": rf"LazyConv{kind}{n}d" for kind in ("", "Transpose") for n in (1, 2, 3)},
+    **{f"ConstantPad{n}d": rf"ZeroPad{n}d" for n in (1, 2, 3)},
+}
+"""The classes of torch.nn from which others there derive, and the names of those."""
+_WRAPPERS = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel"})
+_NO_LOSSES = frozenset({"AdaptiveLogSoftmaxWithLoss"})
+
 LIGHTNING_MODULE = "lightning.pytorch.LightningModule"
 _CLOSED = frozenset(
     {
@@ -50,6 +78,7 @@ _CLOSED = frozenset(
         "builtins.Exception",
         "abc.ABC",
         "typing.Generic",
+        "typing.NamedTuple",
         "typing.Protocol",
         "torch.utils.data.Dataset",
         "torch.utils.data.IterableDataset",
@@ -57,6 +86,18 @@ _CLOSED = frozenset(
         "torch.nn.Module",
     }
 )
+_OF_TUPLES = frozenset(
+    {
+        "builtins.tuple",
+        "typing.Tuple",
+        *(
+            f"{module}.{name}"
+            for module in ("typing", "collections.abc")
+            for name in "Sequence Collection Iterable Sized Container Reversible Hashable".split()
+        ),
+    }
+)
+"""What every named tuple is an instance of."""
 _TENSOR_CLASSES = frozenset({"torch.Tensor", "torch.nn.Parameter", "torch.FloatTensor", "torch.LongTensor"})
 _LEGACY = {
     "Half": "float16",
@@ -94,7 +135,8 @@ def canonical(path: str) -> str:
         if path.startswith(prefix):
             return replacement + path[len(prefix) :]
     if path.startswith("torch.nn.modules."):
-        return "torch.nn." + path.rpartition(".")[2]
+        last = path.rpartition(".")[2]
+        return path if last.startswith("_") else f"torch.nn.{last}"
     if path.startswith("torch.distributions.") and _DISTRIBUTION.fullmatch(path):
         return "torch.distributions." + path.rpartition(".")[2]
     return path
@@ -139,7 +181,13 @@ def derives(path: str, other: str) -> bool:
     if path == other or other == "builtins.object":
         return True
     if other == "torch.nn.Module":
-        return is_module(path)
+        return is_module(path) or path in _WRAPPERS
+    if path.startswith("torch.nn.") and other.startswith("torch.nn."):
+        last = path.rpartition(".")[2]
+        family = _DERIVED.get(other.rpartition(".")[2])
+        return family is not None and last not in _NO_LOSSES and re.fullmatch(family, last) is not None
+    if path == "typing.NamedTuple":
+        return other in _OF_TUPLES
     if other in ("collections.UserDict", "collections.abc.Mapping") and path == "transformers.BatchEncoding":
         return True
     if other.startswith("torch.distributions."):

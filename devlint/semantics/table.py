@@ -184,7 +184,7 @@ _LIBRARIES = {
 }
 # Where a class or function is defined, against where it is public.
 _MOVED = (
-    (re.compile(r"torch\.nn\.modules\.(?:\w+\.)*(\w+)"), r"torch.nn.\1"),
+    (re.compile(r"torch\.nn\.modules\.(?:[a-z]\w*\.)*([^\W_]\w*)"), r"torch.nn.\1"),
     (re.compile(r"torch\.nn\.parameter\.(\w+)"), r"torch.nn.\1"),
     (re.compile(r"torch\.nn\.parallel\.(?:\w+\.)*(\w+)"), r"torch.nn.parallel.\1"),
     (re.compile(r"torch\.functional\.(\w+)"), r"torch.\1"),

@@ -27,6 +27,44 @@ except Exception:
 a = x  #= gpu
 b = done  #= False True True
 """,
+    "a handler of another error": """
+def same(x, y):
+    try:
+        assert not torch.equal(x, y)
+    except AssertionError:
+        raise ValueError("they are the same")
+same(torch.zeros(2), torch.ones(2, device=device))  # DEV301: gpu1 gpu2
+""",
+    "handlers of other errors, and of the right one": """
+import numpy as np
+x = torch.zeros(2, device=device)
+try:
+    a = np.asarray(x)
+except TypeError:
+    a = x.cpu().numpy()
+b = a  #= ndarray
+try:
+    try:
+        y = torch.zeros(2) + x
+    except (AttributeError, ValueError):
+        y = None
+except RuntimeError:
+    y = x
+c = y  #= gpu
+try:
+    z = x.to("cuda")
+except AssertionError:
+    z = x
+d = z  #= gpu
+""",
+    "a handler that expects something else of numpy": """
+import numpy as np
+x = torch.zeros(2, device=device)
+try:
+    np.asarray(x)  # DEV401: gpu1 gpu2
+except (ValueError, RuntimeError):
+    pass
+""",
     "try, else and finally": """
 order = []
 try:
@@ -178,6 +216,41 @@ def depth(x, n):
         return x.to(device)
     return depth(x, n - 1)
 a = depth(torch.zeros(1), 1)  #= gpu
+""",
+    "what a bound left out is no choice": """
+def is_tensor(x, n):
+    if n == 0:
+        return isinstance(x, torch.Tensor)
+    return any(is_tensor(x, n - 1) for _ in range(1))
+def to(x):
+    if not is_tensor(x, 9):
+        return x
+    return x.to(device)
+a = to(torch.zeros(1))  #= gpu ?
+b = a + torch.zeros(1, device=device)
+# silent
+""",
+    "chunks of a list, one for each device": """
+blocks = nn.ModuleList([nn.Linear(2, 2) for _ in range(4)])
+places = [f"cuda:{i}" for i in range(torch.cuda.device_count())] or ["cpu"]
+class Placed(nn.Module):
+    def __init__(self, block, place):
+        super().__init__()
+        self.block, self.place = block.to(place), place
+    def forward(self, x):
+        return self.block(x.to(self.place))
+start = 0
+for place in places:
+    count = round(len(blocks) / len(places))
+    for i in range(start, min(start + count, len(blocks))):
+        blocks[i] = Placed(blocks[i], place)
+    start += count
+a = start  #= 4
+x = torch.zeros(1, 2)
+for block in blocks:
+    x = block(x)
+b = x  #= last
+# silent
 """,
     "a long chain of calls": """
 def f1(x): return x.to(device)

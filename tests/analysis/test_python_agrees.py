@@ -40,6 +40,23 @@ from collections import deque; q = deque([1, 2]); q.appendleft(0); q.popleft(); 
 from collections import namedtuple; P = namedtuple("P", "x y"); p = P(1, y=2); x, y = p
 result = (p.x, p[1], x, y, len(p))
 from collections import namedtuple; P = namedtuple("P", ["x", "y"], defaults=[5]); result = P(1)._asdict()
+from typing import NamedTuple
+class P(NamedTuple):
+    x: int
+    y: int = 2
+p = P(1); result = (isinstance(p, tuple), isinstance(p, (list, tuple)), isinstance(p, dict), isinstance(p, str))
+from collections import namedtuple; P = namedtuple("P", "x y"); p = P(1, 2)
+result = (P._fields, p._fields, hasattr(p, "_fields"), hasattr(p, "keys"), hasattr(p, "count"))
+from collections import namedtuple; P = namedtuple("P", "x y"); p = P(1, 2)
+result = (type(p)(*(v + 1 for v in p)).x, p.__class__(*[v + 2 for v in p]).y, p._replace(x=5).x, P._make([7, 8]).y)
+found, start = [], 0
+for name, size in (("a", 2), ("b", 3), ("c", 1)):
+    found += [name + str(i) for i in range(start, start + size)]; start += size
+result = (found, start)
+def total(x): return sum(total(part) for part in x) if isinstance(x, (list, tuple)) else x
+result = total([1, [2, (3, [4, [5, (6,)]])]])
+def leaves(x): return [y for part in x.values() for y in leaves(part)] if isinstance(x, dict) else [x]
+result = leaves({"a": {"b": {"c": {"d": {"e": {"f": 1}}}, "g": 2}}, "h": 3})
 result = ("cuda:{}".format(1), "cuda:%d" % 1, "%s:%s" % ("cuda", 0), f"cuda:{0}", "{a}-{b}".format(a=1, b="x"))
 result = ("a,b".split(","), " x ".strip(), "abc".upper(), "abc"[1:], "abc"[-1], "b" in "abc", "abc".replace("b", "d"))
 result = ("cuda:0".startswith("cuda"), "cuda:0".partition(":"), "-".join(str(i) for i in range(3)), "ab" * 2)
@@ -60,6 +77,9 @@ result = (type(1) is int, type("a") is str, type([]) is list, type({}) is dict)
 def f(): pass
 class A: pass
 result = ([] == None, [1] != None, {} == None, f == None, A() == None, A != None)
+result = ([1].__class__((2, 3)), {}.__class__(a=1), (1,).__class__([2]), "a".__class__ is str)
+class A: x = 1
+result = (hasattr(A(), "__dict__"), hasattr(A(), "__class__"), hasattr(A(), "__call__"), hasattr(A(), "__len__"))
 class A: x = 1
 result = (getattr(A(), "x"), hasattr(A(), "x"), hasattr(A(), "y"), getattr(A(), "y", 5), isinstance(A(), A))
 def f(): pass

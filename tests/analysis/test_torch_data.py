@@ -10,6 +10,8 @@ from tests.analysis.annotated import assert_observed, assert_predicted
 from tests.rules.machines import Machines
 
 HEAD = """\
+from collections import namedtuple
+from typing import NamedTuple, Optional
 import numpy as np
 import torch
 from torch import nn
@@ -128,8 +130,46 @@ def to(value):
 moved = to({"x": torch.zeros(2), "more": [torch.zeros(1), {"y": torch.zeros(3)}], "name": "n"})
 x = moved["x"]  #= gpu
 inner = moved["more"][0]  #= gpu
-deep = moved["more"][1]["y"]  #= gpu ?
+deep = moved["more"][1]["y"]  #= gpu
 name = moved["name"]  #= 'n'
+""",
+    "a mover that asks first, and knows named tuples": """
+class Rule(NamedTuple):
+    text: str
+    index: Optional[torch.Tensor] = None
+def has_tensor(obj):
+    if isinstance(obj, torch.Tensor):
+        return True
+    if isinstance(obj, dict):
+        return any(has_tensor(value) for value in obj.values())
+    if isinstance(obj, (list, tuple)):
+        return any(has_tensor(item) for item in obj)
+    return False
+def to(obj):
+    if not has_tensor(obj):
+        return obj
+    if isinstance(obj, torch.Tensor):
+        return obj.to(device)
+    if isinstance(obj, dict):
+        return {key: to(value) for key, value in obj.items()}
+    if isinstance(obj, tuple) and hasattr(obj, "_fields"):
+        return obj.__class__(*[to(item) for item in obj])
+    return [to(item) for item in obj]
+batch = {"x": torch.zeros(2), "rules": [[Rule("a", torch.zeros(1)), Rule("b")]], "names": [{"id": "a"}]}
+moved = to(batch)
+x = moved["x"]  #= gpu
+index = moved["rules"][0][0].index  #= gpu
+none = moved["rules"][0][1].index  #= None
+names = moved["names"]  #= [{id:'a'}]
+""",
+    "a mover that makes of a named tuple a list": """
+Pair = namedtuple("Pair", "x y")
+def to(obj):
+    if isinstance(obj, dict):
+        return {key: to(value) for key, value in obj.items()}
+    return obj.to(device) if torch.is_tensor(obj) else obj
+batch = to({"pair": Pair(torch.zeros(2), 1), "z": torch.zeros(2)})
+batch["pair"].x + batch["z"]  # DEV301: gpu1 gpu2
 """,
     "a mover that forgets lists": """
 def to(batch):

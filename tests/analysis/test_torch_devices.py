@@ -185,6 +185,32 @@ if x.device != y.device:
 check(x, y)
 assert torch.ones(2).device == torch.device("cpu")
 """,
+    "a check that refuses a generator": """
+def draw(n, rng, place="cpu"):
+    if torch.device(place).type != rng.device.type:
+        raise ValueError("another device")  # DEV305: gpu1 gpu2
+    return torch.rand(n, generator=rng, device=place)
+rng = torch.Generator(device=device)
+a = draw(3, rng, device)  #= gpu
+draw(3, rng)
+""",
+    "a generator that is asked for before it is used": """
+# silent
+def draw(n, rng):
+    if rng.device != torch.device("cpu"):
+        return torch.rand(n, generator=rng, device=rng.device)
+    return torch.rand(n, generator=rng)
+a = draw(3, torch.Generator(device=device))  #= gpu
+try:
+    assert torch.Generator(device=device).device.type == torch.device("cpu").type
+except AssertionError:
+    pass
+""",
+    "a check of a generator that fails everywhere": """
+# silent
+# runs: no
+assert torch.Generator().device == torch.device("cuda:0")
+""",
     "a check that demands a GPU": """
 # silent
 # runs: no

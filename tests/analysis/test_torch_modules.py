@@ -439,6 +439,57 @@ out = net(torch.zeros(1, 2))  #= gpu
 logged = log[0]  #= gpu
 handle.remove()
 """,
+    "bases that torch keeps for itself": """
+from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
+from torch.nn.modules.loss import _Loss, _WeightedLoss
+class Patches(_Loss):
+    def __init__(self, reduction="mean"):
+        super().__init__(reduction=reduction)
+        self.scale = nn.Parameter(torch.ones(2))
+        self.offset = torch.ones(2)  # DEV501: gpu1 gpu2
+    def forward(self, x):
+        return self.scale * x + self.offset
+class Weighted(_WeightedLoss):
+    def forward(self, x):
+        return (x * self.weight).sum()
+weighted = Weighted(torch.ones(2)).to(device)
+a = weighted.weight  #= gpu
+b = weighted(torch.zeros(2, device=device))  #= gpu
+norm = nn.SyncBatchNorm(2) if False else nn.BatchNorm2d(2)
+c = isinstance(norm, _BatchNorm)  #= True
+i = isinstance(nn.DataParallel(norm), nn.Module)  #= True
+d = isinstance(norm, (_NormBase, nn.Linear))  #= True
+e = isinstance(nn.Linear(2, 2), _BatchNorm)  #= False
+f = isinstance(nn.MSELoss(), _Loss)  #= True
+g = isinstance(nn.LSTM(2, 2), nn.RNNBase)  #= True
+loss = Patches().to(device)
+h = loss.scale  #= gpu
+loss(torch.zeros(2, device=device))
+""",
+    "hooks that are given the keywords": """
+class Align:
+    def __init__(self, place):
+        self.place = place
+    def __call__(self, module, args, kwargs):
+        moved = {key: value.to(self.place) for key, value in kwargs.items()}
+        return tuple(value.to(self.place) for value in args), moved
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+    def forward(self, x, more=None):
+        return self.layer(x) + more
+seen = []
+def note(module, args, kwargs, output):
+    seen.append(kwargs["more"])
+net = Net().to(device)
+handle = net.register_forward_pre_hook(Align(device), with_kwargs=True)
+net.register_forward_hook(note, with_kwargs=True)
+y = net(torch.zeros(1, 2), more=torch.zeros(2))  #= gpu
+z = seen[0]  #= gpu
+handle.remove()
+net(torch.zeros(1, 2, device=device), more=torch.zeros(2))  # DEV302: gpu1 gpu2
+""",
     "a hook that meets the wrong device": """
 offset = torch.ones(2)  # DEV303: gpu1 gpu2
 net = nn.Linear(2, 2).to(device)

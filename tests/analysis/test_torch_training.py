@@ -515,6 +515,17 @@ x = torch.ones(1000, device=device)
 host = x.to("cpu", non_blocking=True)  # DEV405: gpu1 gpu2
 (torch.zeros(1000) + host).sum()
 """,
+    "a copy that is copied out of": """
+x = torch.ones(1000, device=device)
+host = x.to("cpu", non_blocking=True)  # DEV405: gpu1 gpu2
+torch.empty(10).copy_(host[:10])
+""",
+    "a copy that goes on to the GPU": """
+x = torch.ones(1000, device=device)
+host = x.to("cpu", non_blocking=True)
+y = torch.empty(1000, device=device)
+a = y.copy_(host, non_blocking=True)  #= gpu
+""",
     "a copy that a comparison reads": """
 x = torch.ones(1000, device=device)
 host = x.to("cpu", non_blocking=True)  # DEV405: gpu1 gpu2
@@ -762,6 +773,57 @@ again.load_state_dict(state)
 h = again.param_groups[0]["seen"]  #= cpu
 i = again.param_groups[0]["params"][0]  #= gpu
 j = again.param_groups[0]["lr"]  #= 0.1
+""",
+    "numbers stand for parameters in what an optimizer saves": """
+class Masked(torch.optim.Optimizer):
+    def __init__(self, params):
+        super().__init__(params, {})
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p]["mean"] = torch.zeros_like(p)
+v, w = torch.ones(1, device=device), torch.ones(2, device=device)
+optimizer = Masked([{"params": [v]}, {"params": [w]}])
+optimizer.step()
+saved = optimizer.state_dict()
+a = list(saved["state"].keys())  #= [0,1]
+b = saved["param_groups"][1]["params"]  #= [1]
+c = 1 in saved["state"]  #= True
+d = w in saved["state"]  #= False
+e = saved["state"][1]["mean"]  #= gpu
+host = {number: {"mean": part["mean"].cpu()} for number, part in saved["state"].items()}
+f = host[1]["mean"]  #= cpu
+again = Masked([{"params": [v]}, {"params": [w]}])
+again.load_state_dict({"state": host, "param_groups": saved["param_groups"]})
+g = again.state[w]["mean"]  #= gpu
+""",
+    "what load_state_dict of one's own puts beside": """
+import io
+class Masked(torch.optim.Optimizer):
+    def __init__(self, params):
+        super().__init__(params, {})
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                if "mask" not in self.state[p]:
+                    self.state[p]["mask"] = torch.ones_like(p)
+                p.data.mul_(self.state[p]["mask"])  # DEV301: gpu1 gpu2
+    def load_state_dict(self, saved):
+        masks = {number: part["mask"] for number, part in saved["state"].items()}
+        super().load_state_dict({"state": {}, "param_groups": saved["param_groups"]})
+        parameters = [p for group in self.param_groups for p in group["params"]]
+        for number, p in enumerate(parameters):
+            if number in masks:
+                self.state[p]["mask"] = masks[number]
+w = torch.ones(2, device=device)
+optimizer = Masked([w])
+optimizer.step()
+file = io.BytesIO()
+torch.save(optimizer.state_dict(), file)
+file.seek(0)
+again = Masked([w])
+again.load_state_dict(torch.load(file, map_location="cpu"))
+again.step()
 """,
     "a group that was saved": """
 import io

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from devlint.semantics import table
+from devlint.semantics import libraries, table
 
 warnings.simplefilter("ignore")
 
@@ -175,3 +175,22 @@ def test_parameters_are_named_and_ordered_as_in_torch(name: str) -> None:
             if not right:
                 wrong.append(f"{row.name}: {parameter.name}, torch has {there}")
     assert not wrong
+
+
+def test_what_derives_from_what_in_torch_nn() -> None:
+    classes = [cls for cls in vars(torch.nn).values() if isinstance(cls, type) and issubclass(cls, torch.nn.Module)]
+    bases = {base for cls in classes for base in cls.__mro__ if issubclass(base, torch.nn.Module)}
+    bases = {base for base in bases if base.__name__ not in NOT_TOLD}
+    for cls in classes:
+        for base in bases:
+            named = [f"{one.__module__}.{one.__name__}" for one in (cls, base)]
+            assert libraries.derives(*named) is issubclass(cls, base), named
+
+
+# Bases that nobody asks for by name.
+NOT_TOLD = {
+    "_LazyNormBase",
+    "_LazyConvXdMixin",
+    "LazyModuleMixin",
+    *(f"_{kind}PadNd" for kind in ("Circular", "Constant", "Reflection", "Replication")),
+}

@@ -54,10 +54,11 @@ def suppress(machine: Machine, call: Call) -> Value | None:
 @on(ENTER, SUPPRESS)
 def enter_suppress(machine: Machine, value: Any, target: Value | None, node: ir.Node, frame: Frame) -> Entered:
     """Inside, nothing is told."""
-    machine.trying += 1
+    trying = machine.trying
+    machine.trying = (*trying, frozenset({"BaseException"}))
 
     def leave() -> None:
-        machine.trying -= 1
+        machine.trying = trying
 
     return NONE, leave
 

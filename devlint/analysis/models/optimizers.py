@@ -13,6 +13,7 @@ from devlint.analysis.machine import Crash
 from devlint.analysis.models.copying import copied
 from devlint.analysis.models.torch_files import relocated
 from devlint.analysis.origins import Origin, marks
+from devlint.analysis.plain import key_of
 from devlint.analysis.results import derived
 from devlint.analysis.values import (
     NONE,
@@ -26,6 +27,7 @@ from devlint.analysis.values import (
     Sequence,
     Tensor,
     Value,
+    const,
 )
 from devlint.semantics import errors
 from devlint.syntax import ir
@@ -189,16 +191,27 @@ def _clash(machine: Machine, tensor: Tensor, state_device: str, made: Site, site
 
 @method_models(OPTIMIZER, "state_dict")
 def state_dict(machine: Machine, value: Instance, call: Call) -> Value:
-    """`optimizer.state_dict()`: the state, and the groups with all that is in them but the parameters."""
+    """`optimizer.state_dict()`: the state, and the groups with all in them; numbers stand for parameters."""
     groups = _own_groups(value)
     state = value.fields.get("state")
     if groups is None or not isinstance(state, Mapping):
         return Mapping({}, None, True, "state_dict")
+    numbers = {key_of(tensor): index for index, tensor in enumerate(value.state.get("params", ()))}
     packed: list[Value] = [
-        Mapping({**group.items, "params": Sequence("list", [NUMBER], True)}, group.rest, group.open) for group in groups
+        Mapping({**group.items, "params": _numbers(group.items.get("params"), numbers)}, group.rest, group.open)
+        for group in groups
     ]
-    kept = Mapping(dict(state.items), state.rest, state.open)
+    kept = Mapping({numbers.get(key, key): part for key, part in state.items.items()}, state.rest, state.open)
     return Mapping({"state": kept, "param_groups": Sequence("list", packed)}, None, False, "state_dict")
+
+
+def _numbers(parameters: Value | None, numbers: dict[Any, int]) -> Value:
+    """The numbers that stand for the parameters of a group."""
+    items = parameters.items if isinstance(parameters, Sequence) and not parameters.open else []
+    known = [numbers[key_of(part)] for part in items if isinstance(part, Tensor) and key_of(part) in numbers]
+    if not items or len(known) < len(items):
+        return Sequence("list", [NUMBER], True)
+    return Sequence("list", [const(number) for number in known])
 
 
 @method_models(OPTIMIZER, "load_state_dict")
@@ -242,10 +255,17 @@ def _load_books(machine: Machine, value: Instance, groups: list[Mapping], given:
     machine.store.epoch += 1
     machine.store.put(value.fields, "param_groups", Sequence("list", taken))
     moved = relocated(machine, state, next(iter(where))) if isinstance(state, Mapping) and len(where) == 1 else None
-    items = moved.items if isinstance(moved, Mapping) else {}
-    rest = moved.rest if isinstance(moved, Mapping) else None
-    books = Mapping(items, rest, True, "defaultdict", External("builtins.dict"))
+    parameters = value.state.get("params", ())
+    items, rest = (moved.items, moved.rest) if isinstance(moved, Mapping) else ({}, None)
+    items = {_numbered(key, parameters): part for key, part in items.items()}
+    is_known = isinstance(state, Mapping) and not state.open and (moved is not None or not state.items)
+    books = Mapping(items, rest, not is_known, "defaultdict", External("builtins.dict"))
     machine.store.put(value.fields, "state", books)
+
+
+def _numbered(key: Any, parameters: list[Tensor]) -> Any:
+    """The parameter for which a number stands in a saved state."""
+    return key_of(parameters[key]) if key.__class__ is int and key < len(parameters) else key
 
 
 @method_models(OPTIMIZER, "zero_grad", "add_param_group")

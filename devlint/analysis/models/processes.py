@@ -66,7 +66,7 @@ def _run_in_child(machine: Machine, call: Call, run: Callable[[], Value], awaite
     before, trying = machine.worker, machine.trying
     machine.worker = Worker(machine.site(call.node, call.frame), False, machine.state.cuda_used)
     if not awaited:
-        machine.trying = 0
+        machine.trying = ()
 
     def body() -> None:
         run()

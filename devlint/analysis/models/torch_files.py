@@ -37,6 +37,7 @@ from devlint.analysis.values import (
     Unknown,
     Value,
     constant,
+    is_none,
 )
 from devlint.semantics import errors, table
 from devlint.syntax import ir
@@ -108,7 +109,9 @@ def load(machine: Machine, call: Call) -> Value:
         )
     if saved is not None:
         return copied(saved, {})
-    if machine.has_cuda or call.open or machine.protocol or passes_on(call) or not machine.state.alive:
+    if machine.has_cuda or call.open or machine.protocol or not machine.state.alive:
+        return UNKNOWN
+    if passes_on(call) and not _is_left_out(machine, where):
         return UNKNOWN
     if not gpu_is_asked_for(machine) and not saves(machine, call) and not downloads(machine, call, source):
         site = machine.site(call.node, call.frame)
@@ -120,6 +123,11 @@ def passes_on(call: Call) -> bool:
     """Whether the call hands on a `map_location` of its function's callers, who may leave it at its default."""
     keywords = call.node.keywords if isinstance(call.node, ir.Call) else []
     return any(name is None or (name == "map_location" and not isinstance(value, ir.Const)) for name, value in keywords)
+
+
+def _is_left_out(machine: Machine, where: Value | None) -> bool:
+    """Whether a program comes here on its only path, and has surely left the `map_location` of the loader out."""
+    return where is not None and is_none(where) and not machine.path
 
 
 def saves(machine: Machine, call: Call) -> bool:
