@@ -235,6 +235,12 @@ def _construct_dataclass(machine: Machine, cls: Class, instance: Instance, call:
         call_value(machine, Bound(after[0], instance), call.with_arguments([]))
 
 
+def name_fields(cls: Class, names: list[str]) -> None:
+    """Make a class that of named tuples with these fields."""
+    cls.dataclass_fields = names
+    cls.fields["_fields"] = Sequence("tuple", [const(name) for name in names])
+
+
 def annotated_fields(node: ir.Class) -> list[str]:
     """The fields of a dataclass or named tuple, in order."""
     fields: list[str] = []

@@ -9,7 +9,7 @@ from devlint.analysis.access import binary, iterate
 from devlint.analysis.binding import annotated, bind
 from devlint.analysis.checks import note_assertion, note_raise, raises
 from devlint.analysis.choices import decide, narrow
-from devlint.analysis.classes import annotated_fields, find, make_members
+from devlint.analysis.classes import annotated_fields, find, make_members, name_fields
 from devlint.analysis.containers import delete_item, extend
 from devlint.analysis.control import fork
 from devlint.analysis.decorators import decorate
@@ -336,7 +336,7 @@ def class_definition(machine: Machine, node: ir.Class, frame: Frame) -> None:
         if isinstance(base, Class) and base.properties.get("built elsewhere"):
             value.properties["built elsewhere"] = True
         if isinstance(base, External) and base.path in ("typing.NamedTuple",):
-            value.dataclass_fields = annotated_fields(node)
+            name_fields(value, annotated_fields(node))
         if isinstance(base, Class) and base.dataclass_fields is not None and value.dataclass_fields is None:
             value.dataclass_fields = list(base.dataclass_fields)
     if value.properties.get("enum"):

@@ -40,6 +40,14 @@ from collections import deque; q = deque([1, 2]); q.appendleft(0); q.popleft(); 
 from collections import namedtuple; P = namedtuple("P", "x y"); p = P(1, y=2); x, y = p
 result = (p.x, p[1], x, y, len(p))
 from collections import namedtuple; P = namedtuple("P", ["x", "y"], defaults=[5]); result = P(1)._asdict()
+from collections import namedtuple; P = namedtuple("P", "x y"); p = P("a", "b")
+for name in p._fields: p = p._replace(**{name: getattr(p, name) + "c"})
+result = (p.x, p.y, P._fields)
+from typing import NamedTuple
+class P(NamedTuple):
+    x: int
+    y: int = 2
+result = (P._fields, P(1)._fields)
 result = ("cuda:{}".format(1), "cuda:%d" % 1, "%s:%s" % ("cuda", 0), f"cuda:{0}", "{a}-{b}".format(a=1, b="x"))
 result = ("a,b".split(","), " x ".strip(), "abc".upper(), "abc"[1:], "abc"[-1], "b" in "abc", "abc".replace("b", "d"))
 result = ("cuda:0".startswith("cuda"), "cuda:0".partition(":"), "-".join(str(i) for i in range(3)), "ab" * 2)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value, iterate
-from devlint.analysis.classes import find, mro
+from devlint.analysis.classes import find, mro, name_fields
 from devlint.analysis.dispatch import CLASS_METHODS, Call, method_models, models
 from devlint.analysis.introspection import make_class
 from devlint.analysis.machine import text_of
@@ -98,7 +98,7 @@ def named_tuple(machine: Machine, call: Call) -> Value | None:
     if isinstance(defaults, Sequence) and not defaults.open and len(defaults.items) <= len(fields):
         members = dict(zip(fields[len(fields) - len(defaults.items) :], defaults.items, strict=True))
     made = make_class(call, name, [External("typing.NamedTuple")], members)
-    made.dataclass_fields = fields
+    name_fields(made, fields)
     return made
 
 
@@ -151,11 +151,12 @@ def tuple_as_dict(machine: Machine, instance: Instance, call: Call) -> Value | N
 
 
 def tuple_replace(machine: Machine, instance: Instance, call: Call) -> Value | None:
-    """`point._replace(x=1)`."""
+    """`point._replace(x=1)`; of names that are not known any may be meant."""
     if _parts(instance) is None:
         return None
     made = Instance(instance.cls, machine.site(call.node, call.frame))
-    made.fields = {**instance.fields, **call.keywords}
+    kept = dict.fromkeys(instance.fields, UNKNOWN) if call.open else instance.fields
+    made.fields = {**kept, **call.keywords}
     return made
 
 
