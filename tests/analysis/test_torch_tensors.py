@@ -187,6 +187,43 @@ b = torch.from_numpy(grid[:, 0]).ndim  #= 1
 c = torch.from_numpy(grid[None, ..., 1:]).ndim  #= 3
 d = torch.from_numpy(grid[1]).ndim  #= 1
 """,
+    "a part of an array is filled": """
+import numpy as np
+grid = np.zeros((2, 3))
+rows = torch.zeros(2, 3, device=device)
+grid[0] = rows[0].cpu()
+grid[1] = rows[1]  # DEV402: gpu1 gpu2
+""",
+    "a column of an array is filled from a list": """
+import numpy as np
+grid = np.zeros((2, 3))
+values = [torch.zeros((), device=device), torch.ones((), device=device)]
+grid[:, 0] = values  # DEV402: gpu1 gpu2
+""",
+    "an element of an array asks for the number, and so does an index": """
+import numpy as np
+grid, line, names = np.zeros((2, 3)), np.zeros(2), np.array(["a", "b"])
+rows = torch.zeros(2, 3, device=device)
+for i, row in enumerate(rows):
+    grid[i, 0] = row.sum()
+    grid[i][1] = row[2]
+    line[i] = row.mean()
+    name = names[row.argmax()]
+line[np.random.choice(2)] = rows.sum()
+things = np.empty(2, dtype=object)
+things[1] = rows
+a = grid  #= ndarray
+grid[rows[:, 0] > 0]  # DEV402: gpu1 gpu2
+""",
+    "numpy arranges a tensor by the tensor's own method": """
+import numpy as np
+rows = torch.zeros(2, 3, device=device)
+np.swapaxes(rows, 0, 1)
+np.squeeze(rows)
+a = np.reshape(np.zeros(4), (2, 2))  #= ndarray
+b = np.diff(np.zeros(4))  #= ndarray
+np.reshape(rows, (3, 2))  # DEV402: gpu1 gpu2
+""",
     "what a program sets on a tensor": """
 w = nn.Parameter(torch.zeros(3, device=device))
 w.shift = torch.ones(3)
