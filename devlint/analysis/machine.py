@@ -134,7 +134,8 @@ class State:
     was. `may_spawn`: the program may have set a start method of processes that does not fork. `visible`: physical ids
     of the devices that CUDA_VISIBLE_DEVICES leaves, None when the program did not set it. `environment`: variables set.
     `misled`: a test that is always true sent this world to CUDA, which was told. `collective`: the backend of
-    init_process_group, None before. `hooks`: what waits for a backward pass.
+    init_process_group, None before. `hooks`: what waits for a backward pass. `passes`: the devices of losses that had
+    one, "" for one that is not known.
     """
 
     __slots__ = (
@@ -152,6 +153,7 @@ class State:
         "default_type",
         "misled",
         "hooks",
+        "passes",
     )
 
     def __init__(self) -> None:
@@ -169,6 +171,7 @@ class State:
         self.default_type: DeviceValue | None = None
         self.misled = False
         self.hooks: tuple[Hook, ...] = ()
+        self.passes: frozenset[str] = frozenset()
 
 
 EvidenceKind: TypeAlias = Literal["availability", "option", "branch", "computes", "map_location", "needs a GPU"]

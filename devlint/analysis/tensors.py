@@ -71,7 +71,7 @@ def tensor_attribute(machine: Machine, value: Tensor, name: str, node: ir.Node, 
         return External(value.dtype) if value.dtype else DTYPE
     if name in ("T", "mT", "H", "mH", "real", "imag"):
         return derived(value)
-    if name == "grad":
+    if name in ("grad", "_grad"):
         return gradient_of(machine, value)
     if name in ("requires_grad", "is_leaf", "is_sparse", "is_quantized"):
         return const(value.requires_grad) if name == "requires_grad" and value.requires_grad is not None else BOOL
@@ -105,13 +105,23 @@ def assign_tensor_attribute(
     elif name == "requires_grad" and isinstance(new, Const):
         machine.store.set(value, "requires_grad", bool(new.value))
         machine.store.set(value, "keeps_grad", True)
-    elif name == "grad":
+    elif name in ("grad", "_grad"):
+        receiver, given = _assigned(node)
+        parts = [Part(value, "strict", receiver, parameter="self"), Part(new, "strict", given, parameter="gradient")]
+        meet(machine, parts, "grad", node, frame)
         machine.store.set(value, "keeps_grad", True)
     elif name not in _SETTABLE:
         machine.store.set(value, "attributes", {**(value.attributes or {}), name: new})
 
 
-_SETTABLE = frozenset("data grad requires_grad names".split())
+def _assigned(node: ir.Node) -> tuple[ir.Expr | None, ir.Expr | None]:
+    """The object and the value of an assignment to one attribute."""
+    if isinstance(node, ir.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ir.Attribute):
+        return node.targets[0].value, node.value
+    return None, None
+
+
+_SETTABLE = frozenset("data grad _grad requires_grad names".split())
 
 
 @on(TRUTH, Tensor)
