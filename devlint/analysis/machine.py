@@ -271,6 +271,8 @@ class Machine:
         self.missed: ir.Compare | None = None
         self.vouched: set[ChoiceKey] = set()
         self.round_began = 0
+        self.grown = 0
+        """How often a module that had been moved was given another."""
 
     # -- running
 

@@ -243,6 +243,7 @@ def _register_named(machine: Machine, value: Instance, name: str, call: Call) ->
     field = str(key.value)
     if kind == "parameter" and isinstance(new, Tensor):
         refuse_copy(machine, new, field, "register", call.node, call.frame)
+    machine.grown += kind == "module" and module.device is not None and module.kinds.get(field) != kind
     machine.store.put(module.kinds, field, kind)
     loaded = None if new is None or kind == "module" else loaded_tensor(new)
     if loaded is not None:

@@ -327,6 +327,7 @@ def register_attribute(
             note_unregistered(machine, value, node, frame)
     if known != (registered_as or None):
         machine.store.put(module.kinds, name, registered_as)
+        machine.grown += registered_as == "module" and module.device is not None
     if not registered_as and isinstance(value, (Tensor, Sequence, Mapping, Instance)):
         machine.store.put(module.places, name, machine.site(node, frame))
 

@@ -185,6 +185,32 @@ other.bias = nn.Parameter(other.bias.to(device))
 b = other.weight  #= gpu
 c = other.bias  #= gpu
 """,
+    "a layer is added in a later round": """
+net = nn.Sequential(nn.Linear(2, 2)).to(device)
+x = torch.ones(1, 2, device=device)
+for epoch in range(4):
+    y = net(x)  # DEV302: gpu1 gpu2
+    if epoch == 1:
+        net.append(nn.Linear(2, 2))
+""",
+    "a layer replaces another when that is called for": """
+net = nn.Sequential(nn.Linear(2, 2)).to(device)
+x = torch.ones(1, 2, device=device)
+for epoch in range(4):
+    y = net(x)  # DEV302: gpu1 gpu2
+    if y.sum().item() < 1e9:
+        net[0] = nn.Linear(2, 2)
+""",
+    "layers are added where the others are": """
+net = nn.Sequential(nn.Linear(2, 2)).to(device)
+x = torch.ones(1, 2, device=device)
+for epoch in range(4):
+    y = net(x)
+    if y.sum().item() < 1e9:
+        net.append(nn.Linear(2, 2).to(device))
+        net.head = nn.Linear(2, 2, device=device)
+a = x  #= gpu
+""",
     "replaced after a move": """
 net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)).to(device)
 net[1] = nn.Linear(2, 3)
