@@ -187,6 +187,15 @@ b = torch.from_numpy(grid[:, 0]).ndim  #= 1
 c = torch.from_numpy(grid[None, ..., 1:]).ndim  #= 3
 d = torch.from_numpy(grid[1]).ndim  #= 1
 """,
+    "tuples with names are indexed as others": """
+x = torch.rand(4, 3, device=device)
+a = x.max(1)[1]  #= gpu
+b = torch.max(x, dim=1, keepdim=True)[0]  #= gpu
+c = x.topk(2)[-1]  #= gpu
+d = x.sort(1)[:1]  #= [cpu] [cuda:0] [cuda:0]
+e = len(x.min(1))  #= 2 ?
+x.max(1)[1].data.numpy()  # DEV401: gpu1 gpu2
+""",
     "a part of an array is filled": """
 import numpy as np
 grid = np.zeros((2, 3))
