@@ -187,6 +187,17 @@ b = torch.from_numpy(grid[:, 0]).ndim  #= 1
 c = torch.from_numpy(grid[None, ..., 1:]).ndim  #= 3
 d = torch.from_numpy(grid[1]).ndim  #= 1
 """,
+    "shapes that are written out": """
+x = torch.zeros(4)
+a = x.reshape(4, 1).ndim  #= 2
+b = torch.reshape(x, (2, 2, 1)).ndim  #= 3
+c = x.repeat(2, 1).ndim  #= 2
+d = torch.zeros(1).reshape(()).ndim  #= 0
+e = x.reshape(x.shape[0], *((1,) * 2)).ndim  #= 3
+y = torch.ones(4, 2, device=device)
+torch.zeros(1).reshape(()) * y
+x.reshape(4, 1) * y  # DEV301: gpu1 gpu2
+""",
     "tuples with names are indexed as others": """
 x = torch.rand(4, 3, device=device)
 a = x.max(1)[1]  #= gpu
