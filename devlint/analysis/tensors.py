@@ -141,11 +141,7 @@ def tensor_binary(
     left, right = loaded_tensor(left) or left, loaded_tensor(right) or right
     for side in (left, right):
         if isinstance(side, Array):
-            other = right if side is left else left
-            if isinstance(other, Tensor) and other.device not in (None, "cpu", POISON) and side is left:
-                to_host(machine, other, "numpy operator", node, frame, "numpy")
-                return UNKNOWN
-            return Tensor(other.device) if isinstance(other, Tensor) else UNKNOWN
+            return _meet_array(machine, left, right, node, frame)
         if not isinstance(side, (Tensor, Const, Scalar, Unknown)):
             return None if side.__class__ is NoGradient else UNKNOWN
     demand = "strict" if operator == "@" else "combine"
@@ -175,6 +171,19 @@ def tensor_binary(
         made.size = 0  # of placeholders, another one
     made.dtype = _common_dtype(operator, left, right)
     return made
+
+
+def _meet_array(machine: Machine, left: Value, right: Value, node: ir.Node, frame: Frame) -> Value:
+    """An operator with a numpy array, which on the right may still be a number."""
+    array, other, place = (left, right, "right") if isinstance(left, Array) else (right, left, "left")
+    if not isinstance(other, Tensor) or not isinstance(array, Array):
+        return UNKNOWN
+    if array is right and not 0 < (array.rank or 0) < SOME_RANK:
+        return Tensor(other.device)
+    if other.device in (None, "cpu", POISON):
+        return Tensor(other.device)
+    to_host(machine, other, "numpy operator", node, frame, "numpy", getattr(node, place, None))
+    return UNKNOWN
 
 
 def _common_dtype(operator: str, left: Value, right: Value) -> str | None:

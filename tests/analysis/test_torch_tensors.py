@@ -207,6 +207,14 @@ d = x.sort(1)[:1]  #= [cpu] [cuda:0] [cuda:0]
 e = len(x.min(1))  #= 2 ?
 x.max(1)[1].data.numpy()  # DEV401: gpu1 gpu2
 """,
+    "operators take numbers of numpy's, and no arrays": """
+import numpy as np
+x = torch.rand(2, device=device)
+a = x * np.float32(2.0) + np.sqrt(3.0)  #= gpu
+b = x + np.random.normal(0, 0.1)  #= gpu
+c = x.cpu() * np.array([1.0, 2.0])  #= cpu
+x + np.random.normal(0, 0.1, size=2)  # DEV401: gpu1 gpu2
+""",
     "a part of an array is filled": """
 import numpy as np
 grid = np.zeros((2, 3))
