@@ -12,6 +12,7 @@ from devlint.analysis.device_comparing import compare_devices
 from devlint.analysis.device_names import compare_names, look_in_names
 from devlint.analysis.dispatch import EVALUATE, evaluates
 from devlint.analysis.frames import Frame
+from devlint.analysis.leaves import may_lack
 from devlint.analysis.plain import texts_differ
 from devlint.analysis.tensors import compare_tensors
 from devlint.analysis.values import (
@@ -56,6 +57,8 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
     right = EVALUATE[node.right.__class__](machine, node.right, frame)
     symbol = node.operator
     if symbol in ("is", "is-not"):
+        if is_none(right) and may_lack(machine, left, node.left):
+            return BOOL
         return _compare_identity(left, right, symbol)
     if _asks_for_cuda(symbol, left, right) and machine.device_count == 0:
         return const(symbol in ("!=", "not-in"))

@@ -49,7 +49,7 @@ def fork(
         store.undo(mark)  # without arguments it ends here
     depth = len(machine.path)
     lost_before, loss.lost = loss.lost, False
-    guards = machine.guards
+    guards, grown = machine.guards, machine.grown
     choice = decision.choice
     assert choice is not None
     machine.path.append(decision.chosen(True))
@@ -65,6 +65,7 @@ def fork(
     loss.behind = behind(decision)
     signal = _rejoin(machine, frame, decision, first, second, first_delta, second_delta)
     loss.behind = None
+    loss.lost = loss.lost or machine.grown != grown  # with a layer more it is another network
     if first is None and second is None and _varies(machine, decision, frame):
         keep_sides(machine, first_delta, {identity: entry[3] for identity, entry in second_delta.items()})
     if loss.lost and decision.is_free:

@@ -18,6 +18,7 @@ from devlint.analysis.events import (
     Site,
 )
 from devlint.analysis.machine import Crash
+from devlint.analysis.plain import ancestors
 from devlint.analysis.values import (
     NONE,
     NUMBER,
@@ -334,8 +335,9 @@ def unavailable(
     operation: str,
     literal: Site | None,
     kind: UseKind = "use",
+    error: str = "",
 ) -> str | None:
-    """Tell that this world does not have a device."""
+    """Tell that this world does not have a device; `error` is what is raised, if that is not torch's own."""
     if machine.protocol and not machine.importing:
         if machine.trying:
             raise Crash
@@ -345,18 +347,14 @@ def unavailable(
         return _gone(machine)
     count = machine.device_count
     hidden = state.visible is not None and bool(index) and index != SOME_INDEX and machine.has_several and count > 0
-    if device_type != "cuda":
+    if not error and (device_type != "cuda" or count == 0):
         error = errors.message("no-cuda", operation=operation, device=device_type)
-    elif count == 0:
-        error = errors.message("no-cuda", operation=operation, device="cuda")
-    else:
-        error = errors.message("ordinal", operation=operation)
     root = literal or site
     machine.emit(
         DeviceUnavailable,
         site,
         root,
-        error=error,
+        error=error or errors.message("ordinal", operation=operation),
         device=str(DeviceValue(device_type, index)),
         index=None if index == SOME_INDEX else index,
         literal=literal,
@@ -376,6 +374,25 @@ def unavailable(
 def _is_written(machine: Machine, index: int | None, site: Site) -> bool:
     """Whether a call itself says which GPU beyond the first: `.cuda(1)`. That is to be mended there."""
     return bool(index) and re.search(rf"\b{index}\b", source_text(machine, site)) is not None
+
+
+def counts_devices(machine: Machine, value: Value) -> bool:
+    """Whether a number is the answer to how many GPUs there are."""
+    return isinstance(value, Const) and value.site is not None and value.site.key in machine.counts
+
+
+def too_few(machine: Machine, index: int, kind: str, text: str, node: ir.Node, frame: Frame) -> NoReturn:
+    """What a program does with the number of its GPUs, or with a list of them, takes one more; nobody is told who
+    expects the exception.
+
+    Raises:
+        Crash: always.
+    """
+    if not machine.trying and ancestors(kind).isdisjoint(machine.expected):
+        machine.consulted.add("count")
+        use_kind: UseKind = "use" if index else "query"
+        unavailable(machine, "cuda", index, machine.site(node, frame), "", None, use_kind, f"{kind}: {text}")
+    raise Crash(kind)
 
 
 def default_device(machine: Machine, node: ir.Node, frame: Frame, operation: str = "") -> str | None:

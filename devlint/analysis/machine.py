@@ -140,8 +140,8 @@ class State:
     was. `may_spawn`: the program may have set a start method of processes that does not fork. `visible`: physical ids
     of the devices that CUDA_VISIBLE_DEVICES leaves, None when the program did not set it. `environment`: variables set.
     `misled`: a test that is always true sent this world to CUDA, which was told. `alive`: the program has not surely
-    died of a device that is missing. `collective`: the backend of
-    init_process_group, None before. `hooks`: what waits for a backward pass.
+    died of a device that is missing. `collective`: the backend of init_process_group, None before. `hooks`: what waits
+    for a backward pass. `passes`: the devices of losses that had one, "" for one that is not known.
     """
 
     __slots__ = (
@@ -160,6 +160,7 @@ class State:
         "misled",
         "alive",
         "hooks",
+        "passes",
     )
 
     def __init__(self) -> None:
@@ -178,6 +179,7 @@ class State:
         self.misled = False
         self.alive = True
         self.hooks: tuple[Hook, ...] = ()
+        self.passes: frozenset[str] = frozenset()
 
 
 EvidenceKind: TypeAlias = Literal["availability", "option", "branch", "computes", "map_location", "needs a GPU"]
@@ -287,6 +289,8 @@ class Machine:
         self.missed: ir.Compare | None = None
         self.vouched: set[ChoiceKey] = set()
         self.round_began = 0
+        self.grown = 0
+        """How often a module that had been moved was given another."""
 
     # -- running
 

@@ -153,6 +153,12 @@ def call_builtin(machine: Machine, value: Instance, call: Call) -> Value:
     return _apply_forward(machine, value, row, call)
 
 
+def _is_read(parameter: str, bound: dict[str, Any]) -> bool:
+    """Whether a mask of attention is surely read: one that is causal is not, unless there is one of padding, too."""
+    padding = bound.get(f"{parameter.removesuffix('mask') or 'src_'}key_padding_mask")
+    return isinstance(padding, Tensor)
+
+
 def _apply_forward(machine: Machine, value: Instance, row: Row, call: Call) -> Value:
     agreed = _agreed(machine, value, row, call)
     if agreed is not None:
@@ -173,6 +179,8 @@ def _apply_forward(machine: Machine, value: Instance, row: Row, call: Call) -> V
         where = argument_node(call, row, parameter)
         if demand == "cpu":
             demand_cpu(machine, row, parameter, given, where, call)
+        elif demand == "mask":
+            parts.append(Part(given, "strict" if _is_read(parameter, bound) else "any", where, parameter=parameter))
         elif demand not in ("any", "generator"):
             parts.append(Part(given, demand, where, parameter=parameter))
     if not state and row.effect != "transparent":

@@ -10,6 +10,7 @@ from devlint.analysis.classes import external_bases, find, is_given_by_heir, is_
 from devlint.analysis.devices import resolve, source_text
 from devlint.analysis.dispatch import METHODS, Call, Iteration
 from devlint.analysis.events import ModuleHasNoDevice, WrapperAttribute
+from devlint.analysis.leaves import note_unregistered, refuse_copy
 from devlint.analysis.results import device_of
 from devlint.analysis.values import (
     POISON,
@@ -338,8 +339,14 @@ def register_attribute(
         registered_as = "buffer"
     else:
         registered_as = ""
+    if isinstance(value, Tensor) and not registered_as and value.origin is not None:
+        if known == "parameter" and name in instance.fields and not module.is_replica:
+            refuse_copy(machine, value, name, "assign", node, frame)
+        else:
+            note_unregistered(machine, value, node, frame)
     if known != (registered_as or None):
         machine.store.put(module.kinds, name, registered_as)
+        machine.grown += registered_as == "module" and module.device is not None
     if not registered_as and isinstance(value, (Tensor, Sequence, Mapping, Instance)):
         machine.store.put(module.places, name, machine.site(node, frame))
 

@@ -270,7 +270,7 @@ def _is_dtype(size: Any) -> bool:
 def created_rank(row: Row, bound: dict[str, Any], template: Tensor | None) -> int | None:
     """The rank of what a factory makes."""
     if row.rank == "size":
-        size = bound.get("size")
+        size = bound.get("size", bound.get("shape", bound.get("repeats")))
         if size is None and isinstance(bound.get("high"), Sequence):
             size = bound["high"]  # `torch.randint(high, size)`
         if isinstance(size, list):

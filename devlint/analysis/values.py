@@ -261,10 +261,10 @@ class Sequence(Value):
     """A list, tuple, set or generator object: a known prefix, and perhaps more. `items` is replaced, never mutated.
 
     `kind` names the type; `replica` is the generator of the parameters that a replica of DataParallel does not have.
-    `is_shape`: it is the shape of a tensor, or a part of one.
+    `is_shape`: it is the shape of a tensor, or a part of one. `counted`: it has an item for each GPU.
     """
 
-    __slots__ = ("kind", "items", "open", "born", "is_shape")
+    __slots__ = ("kind", "items", "open", "born", "is_shape", "counted")
 
     def __init__(self, kind: str, items: list[Value], open: bool = False) -> None:
         self.kind = kind
@@ -272,6 +272,7 @@ class Sequence(Value):
         self.open = open
         self.born = birth()
         self.is_shape = False
+        self.counted = False
 
     def __repr__(self) -> str:
         return f"Sequence({self.kind}, {self.items}{', ...' if self.open else ''})"

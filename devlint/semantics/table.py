@@ -45,7 +45,7 @@ EFFECTS = frozenset(
         *("unknown", "host-library", "instance"),
     }
 )
-DEMANDS = frozenset({"combine", "strict", "index", "cpu", "generator", "any"})
+DEMANDS = frozenset({"combine", "strict", "index", "cpu", "generator", "mask", "any"})
 _AGREEING = frozenset({"combine", "strict"})
 
 

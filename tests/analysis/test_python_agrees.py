@@ -40,11 +40,15 @@ from collections import deque; q = deque([1, 2]); q.appendleft(0); q.popleft(); 
 from collections import namedtuple; P = namedtuple("P", "x y"); p = P(1, y=2); x, y = p
 result = (p.x, p[1], x, y, len(p))
 from collections import namedtuple; P = namedtuple("P", ["x", "y"], defaults=[5]); result = P(1)._asdict()
+from collections import namedtuple; P = namedtuple("P", "x y"); p = P("a", "b")
+for name in p._fields: p = p._replace(**{name: getattr(p, name) + "c"})
+result = (p.x, p.y, P._fields)
 from typing import NamedTuple
 class P(NamedTuple):
     x: int
     y: int = 2
-p = P(1); result = (isinstance(p, tuple), isinstance(p, (list, tuple)), isinstance(p, dict), isinstance(p, str))
+p = P(1); kinds = (isinstance(p, tuple), isinstance(p, (list, tuple)), isinstance(p, dict), isinstance(p, str))
+result = (P._fields, p._fields, kinds)
 from collections import namedtuple; P = namedtuple("P", "x y"); p = P(1, 2)
 result = (P._fields, p._fields, hasattr(p, "_fields"), hasattr(p, "keys"), hasattr(p, "count"))
 from collections import namedtuple; P = namedtuple("P", "x y"); p = P(1, 2)

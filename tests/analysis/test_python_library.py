@@ -136,6 +136,21 @@ def test_unknown_keys() -> None:
     assert _tensor(run["s"]).device == "cpu"
 
 
+def test_records_with_unknown_names_replaced() -> None:
+    """What an unknown name may have replaced is not known any more."""
+    run = Run(
+        "import collections, dataclasses, elsewhere, torch\nP = collections.namedtuple('P', 'x y')\n"
+        "@dataclasses.dataclass\nclass D:\n    x: int\n    y: int\n"
+        "changed = {elsewhere.name(): torch.zeros(2).cuda()}\n"
+        "p = P(torch.zeros(2), 1)._replace(**changed, y=2)\nd = dataclasses.replace(D(torch.zeros(2), 1), **changed)",
+        GPU2,
+    )
+    p, d = run["p"], run["d"]
+    assert isinstance(p, Instance) and isinstance(d, Instance)
+    assert isinstance(p.fields["x"], Unknown) and isinstance(p.fields["y"], Const)
+    assert isinstance(d.fields["x"], Unknown) and isinstance(d.fields["y"], Unknown)
+
+
 def test_branches_of_lists() -> None:
     """A list that one side of an open branch appends to may be longer; nobody says so by hand."""
     run = Run("xs = [1]\nif input():\n    xs.append(2)\nn = len(xs)\ny = xs[0]")
