@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os.path
-import re
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_method, call_value
@@ -41,7 +40,7 @@ from devlint.analysis.values import (
 )
 from devlint.semantics import errors, table
 from devlint.syntax import ir
-from devlint.syntax.walk import calls, walk
+from devlint.syntax.walk import calls
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -113,7 +112,7 @@ def load(machine: Machine, call: Call) -> Value:
         return UNKNOWN
     if passes_on(call) and not _is_left_out(machine, where):
         return UNKNOWN
-    if not gpu_is_asked_for(machine) and not saves(machine, call) and not downloads(machine, call, source):
+    if not gpu_is_asked_for(machine) and not saves(machine, call):
         site = machine.site(call.node, call.frame)
         machine.emit_unheeded(LoadWithoutMap, site, errors.message("deserialize"), path_text="")
     return UNKNOWN
@@ -145,28 +144,6 @@ def saves(machine: Machine, call: Call) -> bool:
         return False
     names = [cls.node.name for cls in mro(owner) if isinstance(cls, Class)]
     return any(name.endswith("Dataset") for name in [*names, *external_bases(owner)])
-
-
-_CHECKPOINT = re.compile(r"https?://\S+\.(pth?|ckpt|bin|pkl|th|tar|pt[lh]|model)(\.tar)?(\?\S*)?")
-
-
-def downloads(machine: Machine, call: Call, source: Value | None) -> bool:
-    """Whether what is loaded is taken to be published: the code that leads here names the address of such a file.
-
-    Who published it saw to it that it can be loaded. A path that the user of the program chooses is another matter.
-    """
-    if isinstance(source, Unknown) and source.named:
-        return False
-    frames = [call.frame, *(activation.call.frame for activation in machine.activations)]
-    modules = {frame.namespace.path: frame.namespace.module for frame in frames}
-    return any(_names_address(module) for module in modules.values())
-
-
-def _names_address(module: ir.Module) -> bool:
-    return any(
-        isinstance(node, ir.Const) and isinstance(node.value, str) and _CHECKPOINT.fullmatch(node.value) is not None
-        for node in walk(module.body)
-    )
 
 
 def saved_content(machine: Machine, source: Value | None) -> Value | None:
