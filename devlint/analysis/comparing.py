@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from devlint.analysis.choices import COMPARE, count_arguments, named_unknown, presence
 from devlint.analysis.classes import find, is_member, is_open_class
 from devlint.analysis.containers import contains
-from devlint.analysis.device_comparing import compare_devices
+from devlint.analysis.device_comparing import compare_devices, refuse_index
 from devlint.analysis.device_names import compare_names, look_in_names
 from devlint.analysis.dispatch import EVALUATE, evaluates
 from devlint.analysis.frames import Frame
 from devlint.analysis.leaves import may_lack
+from devlint.analysis.machine import Crash
 from devlint.analysis.plain import texts_differ
 from devlint.analysis.tensors import compare_tensors
 from devlint.analysis.values import (
@@ -87,6 +88,9 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
             compare_names(machine, symbol, left, right, node, frame)
         try:
             return const(bool(COMPARE[symbol](left.value, right.value)))
+        except TypeError as error:
+            refuse_index(machine, node, frame, f"TypeError: {error}")
+            raise Crash("TypeError") from None
         except Exception:
             return BOOL
     if isinstance(left, External) and isinstance(right, External) and symbol in ("==", "!="):

@@ -91,9 +91,17 @@ def _device_within(machine: Machine, symbol: str, left: Value, right: Value, nod
     return const(symbol == "not-in")
 
 
+def refuse_index(machine: Machine, node: ir.Compare, frame: Frame, error: str) -> None:
+    """Tell of `device.index >= 0` where the device has no index: None is compared with a number."""
+    for side in (node.left, node.right):
+        if isinstance(side, ir.Attribute) and side.name == "index":
+            if isinstance(machine.evaluate(side.value, frame), DeviceValue):
+                _compared(machine, "number", node.operator, node, frame, True, False, error)
+
+
 def _compared(
     machine: Machine,
-    kind: Literal["string", "index"],
+    kind: Literal["string", "index", "number"],
     symbol: str,
     node: ir.Compare,
     frame: Frame,

@@ -386,12 +386,13 @@ class DeviceCompared(Event):
     """A device compared in a way whose answer does not depend on the device as it seems to.
 
     `string`: a torch.device with a str. `index`: with and without an index. `text`: such names of devices, as strings.
-    `key`: such a name that is looked up among the keys of a dict (`right`), which fails. `left` and `right` are texts
-    of the operands, `intended` the answer that was meant in this world, `operator` is `==` or `!=`.
+    `key`: such a name that is looked up among the keys of a dict (`right`), which fails. `number`: the index of a
+    device that has none, with a number, which fails. `left` and `right` are texts of the operands, `intended` the
+    answer that was meant in this world, `operator` is `==` or `!=`.
     `reversed_operands`: the torch.device stands on the right.
     """
 
-    kind: Literal["string", "index", "text", "key"] = "string"
+    kind: Literal["string", "index", "text", "key", "number"] = "string"
     left: str = ""
     right: str = ""
     operator: str = "=="

@@ -36,7 +36,8 @@ RULE = Rule(
 `torch.device("cuda") == torch.device("cuda:0")`, and above all `x.device == device`: a tensor's device always has its
 index, a handle made from `"cuda"` has none. The same holds of their names, compared as strings or looked up as keys of
 a dict: `str(x.device)` is `"cuda:0"`. Reported where the GPU is the same and the comparison denies it. On the CPU both
-have no index, and the comparison is right.""",
+have no index, and the comparison is right. Also the index of such a handle where it is compared with a number: it is
+None, and `device.index >= 0` raises.""",
     why="""\
 `torch.device` compares type and index, and "no index" is unequal to 0. An assertion fails on every machine with a GPU,
 a test "is it there already" copies each time.""",
@@ -60,6 +61,12 @@ def without_index(event: DeviceCompared, context: TextContext) -> Iterator[Diagn
     if event.kind == "key":
         message = f"`{event.left}` is no key of `{event.right}`: one has the device's index, the other has none"
         yield Diagnosis(event.site, message, event, trail(event, event.site), "make all keys from the same device")
+    if event.kind == "number":
+        side = event.left if event.left.endswith(".index") else event.right
+        message = f"`{side}` is None: the device was named without an index, and None is compared with a number"
+        yield Diagnosis(
+            event.site, message, event, trail(event, event.site), "give the handle an index, or ask for None"
+        )
     if event.kind not in ("index", "text"):
         return
     answer = "False" if event.operator in ("==", "in") else "True"
