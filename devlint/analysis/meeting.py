@@ -419,13 +419,13 @@ def trace_root(machine: Machine, tensor: Tensor, node: ir.Node, frame: Frame) ->
     if origin.kind == "parameter":
         owner = _owner_call(machine, tensor)
         return ("module-input" if owner is not None or tensor.is_parameter else "mixed"), owner or site
-    passed = _outermost_passing(machine, tensor, origin)
+    chain = _passing(machine, tensor, origin)
     served = machine.served.get(origin, 0)
-    if passed is not None and served > passed.tick:
-        passed = _outermost_passing(machine, tensor, origin, served)
-        if passed is None:
+    if chain and served > chain[-1].tick:
+        chain = _passing(machine, tensor, origin, served)
+        if not chain:
             return "mixed", site
-    if origin.kind in ("factory", "host") and passed is None:
+    if origin.kind in ("factory", "host") and not chain:
         made_here = origin.frame is frame or _in_callees(machine, origin, frame)
         if made_here and (frame.function is not None or _in_running_loop(origin, frame)):
             return "factory", origin.site
@@ -433,9 +433,12 @@ def trace_root(machine: Machine, tensor: Tensor, node: ir.Node, frame: Frame) ->
             if origin.frame is not None and origin.frame.function is None and frame.function is None:
                 return "mixed", site
             return "factory", origin.site
-    if passed is not None:
-        return ("module-input" if passed.is_forward else "mixed"), machine.site(passed.call.node, passed.call.frame)
-    return "mixed", site
+    if not chain:
+        return "mixed", site
+    passed = chain[-1]
+    if passed.call.frame.namespace is frame.namespace and not any(each.is_forward for each in chain):
+        return "mixed", site  # who reads the file sees both, and the functions between need not be right
+    return ("module-input" if passed.is_forward else "mixed"), machine.site(passed.call.node, passed.call.frame)
 
 
 def _newest_cause(origin: Origin) -> Origin | None:
@@ -463,13 +466,13 @@ def _in_running_loop(origin: Origin, frame: Frame) -> bool:
     return bool(loop.lineno <= at.lineno <= loop.end_lineno)
 
 
-def _outermost_passing(machine: Machine, tensor: Tensor, origin: Origin, since: int = 0) -> Activation | None:
-    """The outermost call of a chain of calls that passed the value down to where it is, of those begun since then."""
-    found: Activation | None = None
+def _passing(machine: Machine, tensor: Tensor, origin: Origin, since: int = 0) -> list[Activation]:
+    """The calls that passed the value down to where it is, innermost first, of those begun since then."""
+    found: list[Activation] = []
     for activation in reversed(machine.activations):
         if activation.tick < since or not _passes(activation, tensor, origin):
             break
-        found = activation
+        found.append(activation)
     return found
 
 
