@@ -363,7 +363,8 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
                     assert device is not None
                     return device_of(Tensor(device))
                 return UNKNOWN
-        if parallel or not (module.unsure or is_open_class(value.cls) or value.state.get("inner")):
+        may_be_set = module.unsure or is_open_class(value.cls) or _is_for_heirs(machine, value)
+        if parallel or not (may_be_set or value.state.get("inner")):
             site = machine.site(node, frame)
             machine.crash(
                 ModuleHasNoDevice,
@@ -374,6 +375,11 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
             )
     miss_wrapped(machine, value, name, node, frame)
     return UNKNOWN
+
+
+def _is_for_heirs(machine: Machine, value: Instance) -> bool:
+    """Whether no program builds a module of this class, but others derive from it and may set what it reads."""
+    return machine.protocol and isinstance(value.cls, Class) and bool(value.cls.properties.get("has heirs"))
 
 
 def miss_wrapped(machine: Machine, value: Instance, name: str, node: ir.Node, frame: Frame) -> None:
