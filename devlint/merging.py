@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from devlint.analysis.events import Choice, Event
+from devlint.analysis.events import Choice, Event, MixedDevices
 from devlint.findings import SEVERITIES, Condition, Finding, Fix, Severity, TraceStep
 from devlint.places import Places
 from devlint.rules.base import Diagnosis, Mend, Rule, TextContext
@@ -41,13 +41,19 @@ class Verdict:
     @property
     def severity(self) -> Severity:
         """The rule's severity, unless all diagnoses have a milder one of their own."""
-        own = {diagnosis.severity or self.rule.severity for diagnosis in self.diagnoses}
+        own = {diagnosis.severity or milder(diagnosis.event) or self.rule.severity for diagnosis in self.diagnoses}
         return next(severity for severity in SEVERITIES if severity in own)
 
     @property
     def by_weight(self) -> list[Diagnosis]:
         """The diagnoses, those of a crash before silent ones, in the order of the worlds."""
         return sorted(self.diagnoses, key=lambda diagnosis: diagnosis.event.error is None)
+
+
+def milder(event: Event) -> Severity | None:
+    """Return advice for what breaks only where somebody works on another GPU than the current one, if nobody in sight
+    does: programs of several processes set their device, and then it is right."""
+    return "advice" if isinstance(event, MixedDevices) and event.is_of_current_device else None
 
 
 def wanted_events(rules: Iterable[Rule]) -> frozenset[type[Event]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.devices import missing_accelerator
+from devlint.analysis.devices import counts_devices, missing_accelerator, too_few
 from devlint.analysis.dispatch import (
     ASSIGN_ATTRIBUTE,
     ASSIGN_ITEM,
@@ -31,6 +31,7 @@ from devlint.analysis.values import (
     Method,
     ModuleValue,
     OneOf,
+    Scalar,
     Tensor,
     Unknown,
     Value,
@@ -130,6 +131,8 @@ def truth(machine: Machine, value: Value) -> bool | None:
 
 def binary(machine: Machine, operator: str, left: Value, right: Value, node: ir.Node, frame: Frame) -> Value:
     """Return `left operator right`."""
+    if right.__class__ is Const and operator in _DIVIDING and counts_devices(machine, right):
+        _divide(machine, left, right, operator, node, frame)
     for side in (left, right):
         computes = BINARY.get(side.__class__)
         if computes is not None:
@@ -137,6 +140,24 @@ def binary(machine: Machine, operator: str, left: Value, right: Value, node: ir.
             if result is not None:
                 return result
     return UNKNOWN
+
+
+_DIVIDING: Final = {
+    "/": "division by zero",
+    "//": "integer division or modulo by zero",
+    "%": "integer modulo by zero",
+}
+
+
+def _divide(machine: Machine, left: Value, right: Const, operator: str, node: ir.Node, frame: Frame) -> None:
+    """Division by the number of GPUs: of a number, it fails where there is none.
+
+    Raises:
+        Crash: it does.
+    """
+    if right.value == 0 and (left.__class__ in (Const, Scalar) or (isinstance(left, Unknown) and left.named)):
+        if not isinstance(left, Const) or isinstance(left.value, (int, float)):
+            too_few(machine, 0, "ZeroDivisionError", _DIVIDING[operator], node, frame)
 
 
 ANY_NAME: Final = "*"

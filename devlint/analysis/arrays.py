@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import (
+    ASSIGN_ITEM,
     ATTRIBUTE,
     BINARY,
     ITEM,
@@ -18,7 +19,8 @@ from devlint.analysis.dispatch import (
     on,
 )
 from devlint.analysis.events import MoveOnArray
-from devlint.analysis.host import to_host
+from devlint.analysis.host import read_pending, to_host
+from devlint.analysis.meeting import tensors_in
 from devlint.analysis.values import (
     DTYPE,
     NONE,
@@ -106,15 +108,46 @@ def array_attribute(machine: Machine, value: Array, name: str, node: ir.Node, fr
 @on(ITEM, Array)
 def array_item(machine: Machine, value: Array, index: Value, node: ir.Node, frame: Frame) -> Value:
     """`array[index]`: an array or a number."""
-    if isinstance(index, Tensor):
-        to_host(machine, index, "numpy indexing", node, frame, "library")
+    _convert_index(machine, index, node, frame)
     rank = _part_rank(value.rank, index)
     return NUMBER if rank == 0 and value.rank != 0 else Array(rank, value.source)
 
 
+@on(ASSIGN_ITEM, Array)
+def assign_array_item(machine: Machine, value: Array, index: Value, new: Value, node: ir.Node, frame: Frame) -> None:
+    """`array[index] = new`: what fills a part is converted; a single element asks a tensor for its number."""
+    _convert_index(machine, index, node, frame)
+    if _is_part(value.rank, index):
+        for tensor in tensors_in(new, 2):
+            to_host(machine, tensor, "numpy assignment", node, frame, "library")
+            read_pending(machine, tensor, "numpy assignment", node, frame)
+
+
+def _convert_index(machine: Machine, index: Value, node: ir.Node, frame: Frame) -> None:
+    """Tensors among the indices are converted, but for one that is a number, which is asked for it."""
+    for part in _index_parts(index):
+        if isinstance(part, Tensor) and part.rank != 0 and not part.is_element and part.size != 1:
+            to_host(machine, part, "numpy indexing", node, frame, "library")
+
+
+def _index_parts(index: Value) -> list[Value]:
+    return index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
+
+
+def _is_part(rank: int | None, index: Value) -> bool:
+    """Whether an index surely names a part of an array with dimensions of its own, not an element."""
+    parts = _index_parts(index)
+    if any(part is SLICE or isinstance(part, Sequence) for part in parts):
+        return True
+    numbers = sum(isinstance(part, (Const, Scalar, Array, Tensor)) and not is_none(part) for part in parts)
+    if numbers < len(parts) or any(isinstance(part, Const) and isinstance(part.value, str) for part in parts):
+        return False
+    return rank is not None and numbers < rank < SOME_RANK
+
+
 def _part_rank(rank: int | None, index: Value) -> int | None:
     """How many dimensions the part of an array at an index has."""
-    parts = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
+    parts = _index_parts(index)
     sliced = any(part is SLICE for part in parts)
     if rank is None or rank >= SOME_RANK:
         numbered = any(not isinstance(part, (Array, Sequence)) for part in parts)

@@ -70,6 +70,9 @@ def gradient(tensor: Tensor) -> Tensor:
 
 def run_hooks(machine: Machine, loss: Value | None, call: Call) -> None:
     """Call what waits for a backward pass from `loss`: which tensors are in its graph is told by their device."""
+    device = loss.device if isinstance(loss, Tensor) and loss.device != POISON else None
+    if (device or "") not in machine.state.passes:
+        machine.store.set(machine.state, "passes", machine.state.passes | {device or ""})
     waiting = machine.state.hooks
     if not waiting:
         return

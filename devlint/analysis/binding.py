@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def bind(machine: Machine, target: ir.Expr, value: Value, node: ir.Node, frame: Frame) -> None:
     """Assign a value to a target of any form."""
-    if isinstance(target, ir.Name):
+    if target.__class__ is ir.Name:
         bind_name(machine, target, value, node, frame)
     elif isinstance(target, ir.Attribute):
         receiver = machine.evaluate(target.value, frame)
@@ -55,9 +55,11 @@ def bind_name(machine: Machine, target: ir.Name, value: Value, node: ir.Node, fr
             outer = outer.outer
         names = outer.names if outer is not None else names
     old = names.get(name)
-    if isinstance(old, Instance) and isinstance(value, Instance) and old is not value:
+    if old.__class__ is Instance and value.__class__ is Instance and old is not value:
         note_rebuilt(machine, old, value, node, frame)
     machine.store.put(names, name, value)
+    if names is not frame.names or (frame.outer is None and old is not None and old is not value):
+        machine.store.epoch += 1  # a function that reads it gives something else now
 
 
 def annotated(machine: Machine, annotation: ir.Expr, frame: Frame, value: Value) -> Value:

@@ -133,7 +133,9 @@ def collected(machine: Machine, call: Call, kind: str) -> Value:
     if found is None:
         return Sequence(kind, [], True)
     items = without_repeats(found.items) if kind in ("set", "frozenset") else found.items
-    return sequence(kind, items, found.open)
+    made = sequence(kind, items, found.open)
+    made.counted = isinstance(call.positional[0], Sequence) and call.positional[0].counted
+    return made
 
 
 def _collector(kind: str) -> Callable[[Machine, Call], Value]:

@@ -36,6 +36,7 @@ from devlint.analysis.values import (
 )
 from devlint.semantics import libraries
 from devlint.syntax import ir
+from devlint.syntax.walk import dotted
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -100,15 +101,11 @@ def invoke(
         abroad = machine.abroad if machine.left_at is None else machine.abroad + machine.steps - machine.left_at
         if abroad > MAX_STEPS_ABROAD:
             return _cut(machine, "other files", node, receiver)
+    names = bind_parameters(machine, function, arguments, receiver)
     if leaves:
         machine.left_at = machine.steps
     epoch, began_at, cuts = machine.store.epoch, machine.steps, machine.cuts
-    frame = Frame(
-        bind_parameters(machine, function, arguments, receiver),
-        function.frame,
-        function.frame.namespace,
-        machine.tick(),
-    )
+    frame = Frame(names, function.frame, function.frame.namespace, machine.tick())
     frame.function = node
     frame.owner = function.owner
     frame.receiver = receiver
@@ -220,12 +217,17 @@ def _result(machine: Machine, function: Function, frame: Frame, body: ir.Body, s
 
 
 def bind_parameters(machine: Machine, function: Function, arguments: Call, receiver: Value | None) -> dict[str, Value]:
-    """Bind arguments to parameters; what is not known to be given is its default or Unknown."""
+    """Bind arguments to parameters; what is not known to be given is its default or Unknown.
+
+    Raises:
+        Crash: the call, as it is written, doesn't fit the function.
+    """
     parameters = function.node.parameters
     positional = arguments.positional if receiver is None else [receiver, *arguments.positional]
     keywords = arguments.keywords
     names = Locals()
     count = len(positional)
+    misfits = count > len(parameters.positional) and parameters.variadic is None
     for index, name in enumerate(parameters.positional):
         if index < count:
             names[name] = positional[index]
@@ -234,6 +236,7 @@ def bind_parameters(machine: Machine, function: Function, arguments: Call, recei
         elif name in function.defaults and not arguments.open:
             names[name] = function.defaults[name]
         else:
+            misfits = True
             names[name] = _unknown_parameter(machine, function, name, arguments)
     if parameters.variadic is not None:
         names[parameters.variadic] = Sequence("tuple", positional[len(parameters.positional) :], arguments.open)
@@ -243,17 +246,39 @@ def bind_parameters(machine: Machine, function: Function, arguments: Call, recei
         elif name in function.defaults and not arguments.open:
             names[name] = function.defaults[name]
         else:
+            misfits = True
             names[name] = _unknown_parameter(machine, function, name, arguments)
     if parameters.variadic_keyword is not None:
         known = {*parameters.positional[parameters.only :], *parameters.keyword}
         extra: dict[Any, Value] = {name: value for name, value in keywords.items() if name not in known}
         names[parameters.variadic_keyword] = Mapping(extra, None, arguments.open)
+    elif keywords:
+        misfits = misfits or not keywords.keys() <= names.keys()
+    if misfits and not arguments.open and _is_written_so(function, arguments):
+        raise Crash
     if parameters.annotations:
         for name, annotation in parameters.annotations.items():
             value = names.get(name)
             if value.__class__ is Unknown and isinstance(annotation, (ir.Name, ir.Attribute, ir.Const)):
                 names[name] = annotated(machine, annotation, function.frame, value)
     return names
+
+
+def _is_written_so(function: Function, arguments: Call) -> bool:
+    """Whether the arguments are those of a call of the function itself in the source; nothing stands in between."""
+    call, node = arguments.node, function.node
+    if not isinstance(call, ir.Call) or any(dotted(decorator) not in _PLAIN for decorator in node.decorators):
+        return False
+    name = call.function.name if isinstance(call.function, ir.Attribute) else getattr(call.function, "id", "")
+    return (
+        node.name in (name, "__init__", "__call__", "forward")
+        and len(call.args) == len(arguments.positional)
+        and len(call.keywords) == len(arguments.keywords)
+        and not any(isinstance(argument, ir.Starred) for argument in call.args)
+    )
+
+
+_PLAIN = ("staticmethod", "classmethod", "abstractmethod", "override", "torch.jit.export")
 
 
 def _unknown_parameter(machine: Machine, function: Function, name: str, arguments: Call) -> Value:
@@ -361,6 +386,7 @@ def assign_attribute_of_module(
 ) -> None:
     """`module.name = new` of a project file."""
     machine.store.put(value.namespace.names, name, new)
+    machine.store.epoch += 1
 
 
 @on(ATTRIBUTE, Function)

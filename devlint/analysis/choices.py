@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import operator
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from devlint.analysis.access import path_of, truth
 from devlint.analysis.devices import note_condition
+from devlint.analysis.dispatch import EVALUATE
 from devlint.analysis.events import Choice, Site
 from devlint.analysis.host import note_wait
 from devlint.analysis.machine import Crash
@@ -42,15 +44,19 @@ ChoiceKey: TypeAlias = "str | tuple[str, str] | tuple[str, int, int]"
 condition."""
 
 
+_NOTHING: dict[bool, Choice] = {}
+
+
 class Decision:
     """The answer to a condition: known, or a choice with the polarity with which its key stands in the condition.
 
     `is_free` is False where the answer follows from what was computed (where a tensor is) and is no choice at all.
     `default`: whether it holds where the program is started without arguments. `test`: what was asked, where that is
-    about numbers or what tensors hold. `is_cut`: a bound left out what would answer it.
+    about numbers or what tensors hold. `instead`: what to say of a side on which a part of the condition is not surely
+    so: of `a or b`, that one holds. `is_cut`: a bound left out what would answer it.
     """
 
-    __slots__ = ("truth", "key", "choice", "polarity", "is_free", "default", "test", "is_cut")
+    __slots__ = ("truth", "key", "choice", "polarity", "is_free", "default", "test", "instead", "is_cut")
 
     def __init__(
         self,
@@ -68,6 +74,7 @@ class Decision:
         self.is_free = is_free
         self.default = default
         self.test: ir.Expr | None = None
+        self.instead: dict[bool, Choice] = _NOTHING
         self.is_cut = False
 
     def negated(self) -> Decision:
@@ -76,11 +83,14 @@ class Decision:
         default = None if self.default is None else not self.default
         contrary = Decision(answer, self.key, self.choice, not self.polarity, self.is_free, default)
         contrary.test, contrary.is_cut = self.test, self.is_cut
+        contrary.instead = {not holds: choice for holds, choice in self.instead.items()}
         return contrary
 
     def chosen(self, holds: bool) -> Choice:
         """What a path says where the condition holds (or does not): of the name, or of what is asked as it stands."""
         assert self.choice is not None
+        if holds in self.instead:
+            return self.instead[holds]
         straight = self.polarity if self.choice.condition else self.polarity is self.choice.value
         return Choice(self.choice.condition, straight is holds, self.choice.site)
 
@@ -89,6 +99,7 @@ class Decision:
         return isinstance(self.key, str) and asks_for_gpu(self.key, holds is self.polarity)
 
 
+@lru_cache(maxsize=4096)
 def asks_for_gpu(key: str, answer: bool) -> bool:
     """Whether somebody who answers an option of the program so takes it upon them that there is a GPU.
 
@@ -162,7 +173,7 @@ def decide(machine: Machine, test: ir.Expr, frame: Frame) -> Decision:
         return decide(machine, test.value, frame).negated()
     if isinstance(test, ir.Bool):
         return _decide_bool(machine, test, frame)
-    return decide_value(machine, machine.evaluate(test, frame), test, frame)
+    return decide_value(machine, EVALUATE[test.__class__](machine, test, frame), test, frame)
 
 
 def _decide_bool(machine: Machine, test: ir.Bool, frame: Frame) -> Decision:
@@ -181,6 +192,9 @@ def _decide_parts(machine: Machine, test: ir.Bool, frame: Frame) -> Decision:
                 return NO if test.is_and else YES
             if decision.default is test.is_and:
                 decision.default = None  # then the rest would be asked
+            if decision.choice is not None and not is_gpu_option(decision.choice.condition):
+                whole = Choice("", not test.is_and, Site(frame.namespace.path, test.at))
+                decision.instead = {**decision.instead, not test.is_and: whole}
             return decision
         if decision.truth is not test.is_and:
             return decision
@@ -266,7 +280,8 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
             machine.vouched.add(key)
             machine.guards += 1
         return YES if settled is polarity else NO
-    decision = Decision(None, key, choice, polarity, value is not CUT and not _asks_where(test), default)
+    is_free = value is not CUT and not _asks_where(machine, test)
+    decision = Decision(None, key, choice, polarity, is_free, default)
     decision.is_cut = value is CUT
     asks_content = kind is Tensor or (isinstance(test, ir.Compare) and test.operator not in ("is", "is-not"))
     if asks_content and decision.is_free:
@@ -355,15 +370,22 @@ def _written(node: ir.Expr, symbol: str = "") -> str:
     return ""
 
 
-def _asks_where(test: ir.Expr) -> bool:
+def _asks_where(machine: Machine, test: ir.Expr) -> bool:
     """Whether a condition asks on which device a tensor is: `x.is_cuda`, `x.get_device() >= 0`, `x.type() == name`."""
+    known = machine.project.asks_where.get(test)
+    if known is None:
+        known = machine.project.asks_where[test] = _is_question_where(test)
+    return known
+
+
+def _is_question_where(test: ir.Expr) -> bool:
     if isinstance(test, ir.Compare):
-        return _asks_where(test.left) or _asks_where(test.right)
+        return _is_question_where(test.left) or _is_question_where(test.right)
     if isinstance(test, ir.Call):
         asked = test.function
         if not isinstance(asked, ir.Attribute):
             return False
-        return asked.name == "get_device" or (asked.name == "type" and not test.args) or _asks_where(asked.value)
+        return asked.name == "get_device" or (asked.name == "type" and not test.args) or _is_question_where(asked.value)
     return isinstance(test, ir.Attribute) and test.name in ("is_cuda", "is_cpu")
 
 
@@ -374,7 +396,9 @@ def presence(value: Maybe, there: bool) -> Value:
 
 def narrow(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> None:
     """Bind what a condition proves of a name or attribute on the side where it holds (or does not)."""
-    if isinstance(test, ir.Unary) and test.operator == "not":
+    if isinstance(test, (ir.Name, ir.Walrus)):
+        _tell(machine, test.target if isinstance(test, ir.Walrus) else test, frame, holds, by_truth=True)
+    elif isinstance(test, ir.Unary) and test.operator == "not":
         narrow(machine, test.value, frame, not holds)
     elif isinstance(test, ir.Bool):
         if test.is_and is holds:
@@ -393,10 +417,11 @@ def narrow(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> None:
         kinds = [path_of(machine.evaluate(part, frame)) for part in test.args[1:]]
         if not _tell(machine, test.args[0], frame, True) and kinds in ([], ["torch.Tensor"]):
             _bind(machine, test.args[0], frame, Tensor(None))
-    elif isinstance(test, (ir.Name, ir.Walrus)) or (isinstance(test, ir.Attribute) and test.name != "is_cuda"):
-        _tell(machine, test.target if isinstance(test, ir.Walrus) else test, frame, holds, by_truth=True)
-    elif isinstance(test, ir.Attribute) and test.name == "is_cuda" and isinstance(test.value, ir.Name):
-        _bind_device(machine, test.value, frame, holds)
+    elif isinstance(test, ir.Attribute):
+        if test.name != "is_cuda":
+            _tell(machine, test, frame, holds, by_truth=True)
+        elif isinstance(test.value, ir.Name):
+            _bind_device(machine, test.value, frame, holds)
 
 
 def _admits_none(classes: list[ir.Expr]) -> bool:

@@ -40,6 +40,7 @@ from devlint.analysis.values import (
 )
 from devlint.semantics import libraries
 from devlint.syntax import ir
+from devlint.syntax.walk import walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -61,19 +62,19 @@ def mro(cls: Class) -> list[Value]:
 
 def find(cls: Value, name: str) -> tuple[Value, Value] | None:
     """Return a class attribute and the class that has it."""
-    if isinstance(cls, Class):
-        for ancestor in mro(cls):
-            if isinstance(ancestor, Class) and name in ancestor.fields:
+    if cls.__class__ is Class:
+        for ancestor in cls.order or mro(cls):
+            if ancestor.__class__ is Class and name in ancestor.fields:
                 return ancestor.fields[name], ancestor
     return None
 
 
 def external_bases(cls: Value) -> list[str]:
     """Return the dotted names of the external classes among the ancestors, nearest first."""
-    if isinstance(cls, External):
+    if cls.__class__ is External:
         return [cls.path]
-    if isinstance(cls, Class):
-        return [base.path for base in mro(cls) if isinstance(base, External)]
+    if cls.__class__ is Class:
+        return [base.path for base in cls.order or mro(cls) if base.__class__ is External]
     return []
 
 
@@ -107,6 +108,22 @@ def is_module_class(cls: Value) -> bool:
             cls.is_module = any(is_module_class(base) for base in cls.bases)
         return cls.is_module
     return False
+
+
+def is_given_by_heir(cls: Value, name: str) -> bool:
+    """Whether a class that derives from this one, beside it, gives an attribute to what this one does with it."""
+    return isinstance(cls, Class) and any(
+        isinstance(heir, Class) and heir is not cls and cls in mro(heir) and _gives(heir, name)
+        for heir in list(cls.frame.names.values())
+    )
+
+
+def _gives(cls: Class, name: str) -> bool:
+    return name in cls.fields or any(
+        isinstance(node, ir.Assign)
+        and any(isinstance(target, ir.Attribute) and target.name == name for target in node.targets)
+        for node in walk(cls.node.body)
+    )
 
 
 def is_subclass(cls: Value, other: Value) -> bool | None:
@@ -369,6 +386,7 @@ def class_attribute(machine: Machine, value: Class, name: str, node: ir.Node, fr
 def assign_class_attribute(machine: Machine, value: Class, name: str, new: Value, node: ir.Node, frame: Frame) -> None:
     """`Class.name = new`."""
     machine.store.put(value.fields, name, new)
+    machine.store.epoch += 1
 
 
 @on(CALL, Class)

@@ -6,22 +6,29 @@ import math
 from typing import TYPE_CHECKING
 
 from devlint.analysis.choices import COMPARE, count_arguments, named_unknown, presence
-from devlint.analysis.classes import is_member
+from devlint.analysis.classes import find, is_member, is_open_class
 from devlint.analysis.containers import contains
 from devlint.analysis.device_comparing import compare_devices
 from devlint.analysis.device_names import compare_names, look_in_names
-from devlint.analysis.dispatch import evaluates
+from devlint.analysis.dispatch import EVALUATE, evaluates
 from devlint.analysis.frames import Frame
+from devlint.analysis.leaves import may_lack
 from devlint.analysis.plain import texts_differ
 from devlint.analysis.tensors import compare_tensors
 from devlint.analysis.values import (
     BOOL,
+    SOME_DEVICE,
     Arguments,
     Array,
+    Bound,
+    Class,
     Const,
     DeviceText,
     DeviceValue,
     External,
+    Function,
+    Instance,
+    Mapping,
     Maybe,
     NoGradient,
     Scalar,
@@ -46,16 +53,22 @@ _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
     """One comparison."""
     machine.step()
-    left = machine.evaluate(node.left, frame)
-    right = machine.evaluate(node.right, frame)
+    left = EVALUATE[node.left.__class__](machine, node.left, frame)
+    right = EVALUATE[node.right.__class__](machine, node.right, frame)
     symbol = node.operator
     if symbol in ("is", "is-not"):
+        if is_none(right) and may_lack(machine, left, node.left):
+            return BOOL
         return _compare_identity(left, right, symbol)
     if _asks_for_cuda(symbol, left, right) and machine.device_count == 0:
         return const(symbol in ("!=", "not-in"))
     if _is_cpu(right) and symbol in ("==", "!=") and _is_type(node.left, left) and machine.device_count == 0:
         return const(symbol == "==")
-    if left.__class__ is Maybe and is_none(right) and symbol in ("==", "!="):
+    if (left is SOME_DEVICE or right is SOME_DEVICE) and symbol in ("==", "!="):
+        other = right if left is SOME_DEVICE else left
+        if other.__class__ is Const:
+            return const(symbol == "!=")
+    if is_none(right) and symbol in ("==", "!=") and _is_told_by_identity(left):
         return _compare_identity(left, right, "is" if symbol == "==" else "is-not")
     if isinstance(left, DeviceValue) or isinstance(right, DeviceValue):
         return compare_devices(machine, symbol, left, right, node, frame)
@@ -130,6 +143,13 @@ def _asks_for_cuda(symbol: str, left: Value, right: Value) -> bool:
 def _is_type(node: ir.Expr, value: Value) -> bool:
     """`device.type` of a device that nobody can choose: without a GPU it is the CPU's."""
     return isinstance(node, ir.Attribute) and node.name == "type" and isinstance(value, Unknown) and not value.named
+
+
+def _is_told_by_identity(value: Value) -> bool:
+    """Whether `== None` says of a value what `is None` does: nothing of its own decides what it is equal to."""
+    if isinstance(value, Instance):
+        return find(value.cls, "__eq__") is None and not is_open_class(value.cls)
+    return isinstance(value, (Maybe, Sequence, Mapping, Function, Bound, Class))
 
 
 def _is_cpu(value: Value) -> bool:

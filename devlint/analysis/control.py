@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.choices import Decision
+from devlint.analysis.frames import Locals
+from devlint.analysis.lattice import carries_device
 from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal
 from devlint.analysis.values import (
-    DeviceValue,
-    Instance,
     Maybe,
     Tensor,
     is_none,
@@ -49,7 +49,7 @@ def fork(
         store.undo(mark)  # without arguments it ends here
     depth = len(machine.path)
     lost_before, loss.lost = loss.lost, False
-    guards = machine.guards
+    guards, grown = machine.guards, machine.grown
     choice = decision.choice
     assert choice is not None
     machine.path.append(decision.chosen(True))
@@ -65,6 +65,7 @@ def fork(
     loss.behind = behind(decision)
     signal = _rejoin(machine, frame, decision, first, second, first_delta, second_delta)
     loss.behind = None
+    loss.lost = loss.lost or machine.grown != grown  # with a layer more it is another network
     if first is None and second is None and _varies(machine, decision, frame):
         keep_sides(machine, first_delta, {identity: entry[3] for identity, entry in second_delta.items()})
     if loss.lost and decision.is_free:
@@ -166,7 +167,8 @@ def _rejoin(
         (first, first_delta, second_delta) if first is not None else (second, second_delta, first_delta)
     )
     assert left is not None
-    takes_device = left is not RAISE and any(_carries_device(entry) for entry in delta_left.values())
+    ended = frame.names.born if left.kind == "return" and isinstance(frame.names, Locals) else None
+    takes_device = left is not RAISE and any(_takes_device(entry, ended) for entry in delta_left.values())
     store.apply(delta_stays)
     _settle_choice(machine, frame, decision, left, first is not None)
     _keep_return(machine, frame, decision, left)
@@ -198,10 +200,15 @@ def _keep_return(machine: Machine, frame: Frame, decision: Decision, signal: Sig
     machine.store.set(frame, "return_keys", [*frame.return_keys, (decision.key, choice)])
 
 
-def _carries_device(entry: Entry) -> bool:
-    """Whether a way wrote something that has a device; that a test told what was there is no write."""
+def _takes_device(entry: Entry, ended: int | None) -> bool:
+    """Whether a way wrote something that has a device; that a test told what was there is no write.
+
+    Nor are the variables of the activations that ended with that way: of those that began at `ended` or later.
+    """
     target, key, is_slot, value = entry
-    if isinstance(value, (Tensor, DeviceValue, Instance)):
+    if ended is not None and target.__class__ is Locals and target.born >= ended:
+        return False
+    if carries_device(value):
         before = None if is_slot else target.get(key)
         return not (isinstance(before, Maybe) and before.value is value)
     return isinstance(value, str) and (value == "cpu" or value.startswith("cuda"))

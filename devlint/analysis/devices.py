@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NoReturn
 
@@ -17,6 +18,7 @@ from devlint.analysis.events import (
     Site,
 )
 from devlint.analysis.machine import Crash
+from devlint.analysis.plain import ancestors
 from devlint.analysis.values import (
     NONE,
     NUMBER,
@@ -257,6 +259,8 @@ def use(
     if literal is not None and device_type != "cpu" and DeviceNamed in machine.wanted and not machine.protocol:
         machine.emit(DeviceNamed, site, literal, text=device_type if index is None else f"{device_type}:{index}")
     machine.placements += 1
+    if f"{device_type}:{index}" != machine.accelerator:
+        machine.elsewhere = True
     if device_type == "cpu":
         return "cpu"
     if device_type not in ACCELERATORS:
@@ -331,8 +335,9 @@ def unavailable(
     operation: str,
     literal: Site | None,
     kind: UseKind = "use",
+    error: str = "",
 ) -> str | None:
-    """Tell that this world does not have a device."""
+    """Tell that this world does not have a device; `error` is what is raised, if that is not torch's own."""
     if machine.protocol and not machine.importing:
         if machine.trying:
             raise Crash
@@ -342,18 +347,14 @@ def unavailable(
         return _gone(machine)
     count = machine.device_count
     hidden = state.visible is not None and bool(index) and index != SOME_INDEX and machine.has_several and count > 0
-    if device_type != "cuda":
+    if not error and (device_type != "cuda" or count == 0):
         error = errors.message("no-cuda", operation=operation, device=device_type)
-    elif count == 0:
-        error = errors.message("no-cuda", operation=operation, device="cuda")
-    else:
-        error = errors.message("ordinal", operation=operation)
     root = literal or site
     machine.emit(
         DeviceUnavailable,
         site,
         root,
-        error=error,
+        error=error or errors.message("ordinal", operation=operation),
         device=str(DeviceValue(device_type, index)),
         index=None if index == SOME_INDEX else index,
         literal=literal,
@@ -363,11 +364,35 @@ def unavailable(
         hidden=hidden,
         guarded=machine.guards > 0 or (literal is not None and literal.key in machine.options),
         visible=state.visible_text,
-        cause="" if state.alive else "follows",
+        cause="" if state.alive or (index and literal) or _is_written(machine, index, site) else "follows",
     )
     if not machine.trying:
         machine.store.set(state, "alive", False)
     return _gone(machine)
+
+
+def _is_written(machine: Machine, index: int | None, site: Site) -> bool:
+    """Whether a call itself says which GPU beyond the first: `.cuda(1)`. That is to be mended there."""
+    return bool(index) and re.search(rf"\b{index}\b", source_text(machine, site)) is not None
+
+
+def counts_devices(machine: Machine, value: Value) -> bool:
+    """Whether a number is the answer to how many GPUs there are."""
+    return isinstance(value, Const) and value.site is not None and value.site.key in machine.counts
+
+
+def too_few(machine: Machine, index: int, kind: str, text: str, node: ir.Node, frame: Frame) -> NoReturn:
+    """What a program does with the number of its GPUs, or with a list of them, takes one more; nobody is told who
+    expects the exception.
+
+    Raises:
+        Crash: always.
+    """
+    if not machine.trying and ancestors(kind).isdisjoint(machine.expected):
+        machine.consulted.add("count")
+        use_kind: UseKind = "use" if index else "query"
+        unavailable(machine, "cuda", index, machine.site(node, frame), "", None, use_kind, f"{kind}: {text}")
+    raise Crash(kind)
 
 
 def default_device(machine: Machine, node: ir.Node, frame: Frame, operation: str = "") -> str | None:

@@ -89,7 +89,7 @@ def evaluate_comprehension(machine: Machine, node: ir.Comprehension, frame: Fram
     values: list[Value] = []
     mapping: dict[Any, Value] = {}
     rest: list[Value] = []
-    state = {"open": False}
+    state = {"open": False, "counted": False}
 
     def run(index: int) -> None:
         if index == len(node.generators):
@@ -107,6 +107,7 @@ def evaluate_comprehension(machine: Machine, node: ir.Comprehension, frame: Fram
         iterable = machine.evaluate(generator.iterable, inner if index else frame)
         found = iterate(machine, iterable, node, frame)
         items = found.items if found is not None else [UNKNOWN]
+        state["counted"] = isinstance(iterable, Sequence) and iterable.counted and not generator.conditions
         if found is None or found.open:
             state["open"] = True
         if found is not None and found.open and not items:
@@ -130,7 +131,9 @@ def evaluate_comprehension(machine: Machine, node: ir.Comprehension, frame: Fram
         return Mapping(mapping, join_all(machine, rest) if rest else None, state["open"])
     if node.kind == "set":
         values = without_repeats(values)
-    return Sequence(node.kind, values[:MAX_ITEMS], state["open"] or len(values) > MAX_ITEMS)
+    made = Sequence(node.kind, values[:MAX_ITEMS], state["open"] or len(values) > MAX_ITEMS)
+    made.counted = state["counted"] and len(node.generators) == 1
+    return made
 
 
 @evaluates(ir.FString)

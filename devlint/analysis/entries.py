@@ -7,6 +7,7 @@ only what is certain whatever they are is reported.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -91,11 +92,19 @@ def protocol_entries(machine: Machine, namespace: Namespace) -> Iterator[Entry]:
             if value.frame.namespace is namespace and value.node.speaks and value.node not in machine.visited:
                 yield _function_entry(machine, value, frame)
         elif isinstance(value, Class) and value.frame.namespace is namespace and value.node not in machine.visited:
-            if not value.node.speaks:
+            if not value.node.speaks or (is_module_class(value) and is_for_tests(namespace.path, machine.project.root)):
                 continue
             if is_module_class(value):
                 yield Entry(("class", _rows(value.node)[0]), _length(value.node), _module_run(machine, value, frame))
             yield from _method_entries(machine, value, frame)
+
+
+def is_for_tests(path: str, root: str) -> bool:
+    """Whether a file is there for tests, by the names that pytest and unittest look for: its modules are made for them
+    and are where the tests put them."""
+    parts = os.path.relpath(path, root).split(os.sep)
+    name = parts.pop()
+    return name.startswith("test_") or name.endswith("_test.py") or not {"test", "tests", "testing"}.isdisjoint(parts)
 
 
 def _method_entries(machine: Machine, cls: Class, frame: Frame) -> Iterator[Entry]:
@@ -219,10 +228,13 @@ def build_once(machine: Machine, cls: Class, frame: Frame) -> Value:
     evidence, machine.evidence = machine.evidence, {}
     asked, machine.asked = machine.asked, set()
     promoted, machine.promoted = machine.promoted, {}
+    elsewhere, machine.elsewhere = machine.elsewhere, False
+    named, machine.loss.named = machine.loss.named, False
     path, guards, abroad, placements = len(machine.path), machine.guards, machine.abroad, machine.placements
     mark = machine.store.mark()
     try:
         value = construct_by_protocol(machine, cls, frame)
+        machine.elsewhere = machine.elsewhere or machine.loss.named
         if not machine.assume and len(machine.path) == path and machine.guards == guards:
             delta = machine.store.rollback(mark)
             machine.store.apply(delta)
@@ -232,6 +244,8 @@ def build_once(machine: Machine, cls: Class, frame: Frame) -> Value:
         machine.consulted |= consulted
         machine.evidence |= evidence
         machine.asked |= asked
+        machine.elsewhere = machine.elsewhere or elsewhere
+        machine.loss.named = machine.loss.named or named
         machine.promoted = {**promoted, **machine.promoted}
     return value
 
@@ -246,6 +260,7 @@ class Built:
         "_consulted",
         "_contexts",
         "_delta",
+        "_elsewhere",
         "_evidence",
         "_latest",
         "_placements",
@@ -258,6 +273,7 @@ class Built:
         self.asked = frozenset(machine.asked)
         self._delta = delta
         self._abroad = abroad
+        self._elsewhere = machine.elsewhere
         self._consulted, self._evidence = frozenset(machine.consulted), dict(machine.evidence)
         self._promoted = dict(machine.promoted)
         self._contexts, self._latest = dict(machine.contexts), dict(machine.latest)
@@ -267,6 +283,7 @@ class Built:
         machine.store.apply(self._delta)
         machine.abroad += self._abroad
         machine.placements += self._placements
+        machine.elsewhere = machine.elsewhere or self._elsewhere
         machine.consulted |= self._consulted
         machine.evidence |= self._evidence
         machine.asked |= self.asked

@@ -78,12 +78,16 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A tensor that took part. `text` is how the program calls it there (`self.pos`); `marks` run from old to new."""
+    """A tensor that took part. `text` is how the program calls it there (`self.pos`); `marks` run from old to new.
+
+    `by_index`: the call that put it there says which GPU.
+    """
 
     text: str
     device: str
     site: Site
     marks: tuple[Mark, ...] = ()
+    by_index: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +140,8 @@ CauseKind = Literal[
 class MixedDevices(Event):
     """Tensors of two devices met in an operation that demands one. `guilty` indexes the operand that stands wrong.
 
-    `checked`: no operation of torch refuses them, but a check of the program's own.
+    `checked`: no operation of torch refuses them, but a check of the program's own. `by_protocol`: the code was entered
+    by protocol, no caller is in sight.
     """
 
     operation: str = ""
@@ -144,11 +149,17 @@ class MixedDevices(Event):
     guilty: int = 0
     cause: CauseKind = "mixed"
     checked: bool = False
+    by_protocol: bool = False
 
     @property
     def culprit(self) -> Operand:
         """The operand that is where it should not be."""
         return self.operands[self.guilty]
+
+    @property
+    def is_of_current_device(self) -> bool:
+        """Whether only a caller that works on another GPU than the current one meets it, and no caller is in sight."""
+        return self.by_protocol and not any(operand.device == "cpu" or operand.by_index for operand in self.operands)
 
 
 @dataclass(frozen=True, slots=True)

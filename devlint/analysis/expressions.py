@@ -62,8 +62,8 @@ def evaluate_attribute(machine: Machine, node: ir.Attribute, frame: Frame) -> Va
 @evaluates(ir.Subscript)
 def evaluate_subscript(machine: Machine, node: ir.Subscript, frame: Frame) -> Value:
     """`value[index]`."""
-    value = machine.evaluate(node.value, frame)
-    return item(machine, value, machine.evaluate(node.index, frame), node, frame)
+    value = EVALUATE[node.value.__class__](machine, node.value, frame)
+    return item(machine, value, EVALUATE[node.index.__class__](machine, node.index, frame), node, frame)
 
 
 @evaluates(ir.Slice)
@@ -150,9 +150,9 @@ def arguments(machine: Machine, node: ir.Call, frame: Frame, unused: bool = Fals
 def evaluate_binary(machine: Machine, node: ir.Binary, frame: Frame) -> Value:
     """`left operator right`."""
     machine.step()
-    return binary(
-        machine, node.operator, machine.evaluate(node.left, frame), machine.evaluate(node.right, frame), node, frame
-    )
+    left = EVALUATE[node.left.__class__](machine, node.left, frame)
+    right = EVALUATE[node.right.__class__](machine, node.right, frame)
+    return binary(machine, node.operator, left, right, node, frame)
 
 
 _UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
@@ -259,7 +259,7 @@ def evaluate_conditional(machine: Machine, node: ir.Conditional, frame: Frame) -
     machine.loss.behind = behind(decision)
     joined = machine.loss.values(results[True], results[False])
     machine.loss.behind = None
-    if machine.loss.lost and decision.choice is not None:
+    if machine.loss.lost and decision.is_free and decision.choice is not None:
         machine.promoted.setdefault(decision.key, decision.choice)
     note_either(machine, frame)
     if decision.default is not None and decision.key in machine.defaults:

@@ -16,9 +16,7 @@ from devlint.analysis.events import (
 )
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, operand
-from devlint.analysis.results import (
-    derived,
-)
+from devlint.analysis.results import derived, is_any_content
 from devlint.analysis.values import (
     POISON,
     Tensor,
@@ -36,7 +34,8 @@ def to_host(
     machine: Machine, value: Tensor, function: str, node: ir.Node, frame: Frame, kind: str, where: ir.Node | None = None
 ) -> None:
     """A tensor is given to code that needs host memory: on CUDA that raises."""
-    if value.device in (None, "cpu", POISON) or value.assumed:
+    machine.elsewhere = True
+    if value.device in (None, "cpu", POISON) or value.assumed or is_any_content(value):
         return
     error = errors.message("numpy", device=value.device)
     if machine.is_caught(error):

@@ -20,6 +20,7 @@ from devlint.analysis.values import (
     POISON,
     SLICE,
     SOME_RANK,
+    UNKNOWN,
     Const,
     Scalar,
     Sequence,
@@ -40,6 +41,10 @@ def tensor_item(machine: Machine, value: Tensor, index: Value, node: ir.Node, fr
     indices = _index_tensors(index)
     if value.device == POISON or any(t.device == POISON for t in indices):
         return Tensor(POISON)
+    if value.size == 0 and not isinstance(index, Sequence):
+        return Tensor(None)  # an empty tensor keeps the place for what comes later
+    if value.rank == 0 and (isinstance(index, Scalar) or (isinstance(index, Const) and type(index.value) is int)):
+        return UNKNOWN  # an error by now, and a number before there were tensors without dimensions
     if value.device is not None:
         for used in indices:
             if used.device not in (None, "cpu", value.device) and not _is_number(used):

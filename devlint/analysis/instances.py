@@ -32,6 +32,7 @@ from devlint.analysis.modules import (
     register_attribute,
     registered,
 )
+from devlint.analysis.sequences import sequence_item
 from devlint.analysis.values import (
     NONE,
     UNKNOWN,
@@ -43,6 +44,7 @@ from devlint.analysis.values import (
     Instance,
     Mapping,
     Method,
+    Sequence,
     Super,
     Tensor,
     Unbuilt,
@@ -189,12 +191,9 @@ def _named(call: Call, name: str) -> Call:
 @on(CALL, Instance)
 def call_instance(machine: Machine, value: Instance, call: Call) -> Value:
     """`instance(...)`."""
-    if value.module is not None:
-        own = find(value.cls, "__call__")
-        if own is None:
-            return call_module(machine, value, call)
-        return call_value(machine, Bound(own[0], value), call)
     found = find(value.cls, "__call__")
+    if value.module is not None and found is None:
+        return call_module(machine, value, call)
     if found is not None:
         return call_value(machine, Bound(found[0], value), call)
     return model_method(machine, value, "__call__", call, external_bases(value.cls))
@@ -203,12 +202,19 @@ def call_instance(machine: Machine, value: Instance, call: Call) -> Value:
 @on(ITEM, Instance)
 def instance_item(machine: Machine, value: Instance, index: Value, node: ir.Node, frame: Frame) -> Value:
     """`instance[index]`."""
+    if "names" in value.state and isinstance(value.cls, External):
+        return sequence_item(machine, Sequence("tuple", _named_parts(value)), index, node, frame)
     found = find(value.cls, "__getitem__")
     if found is not None:
         return call_value(machine, Bound(found[0], value), Call([index], {}, node, frame))
     if value.module is not None:
         return module_item(machine, value, index, node, frame)
     return model_method(machine, value, "__getitem__", Call([index], {}, node, frame), external_bases(value.cls))
+
+
+def _named_parts(value: Instance) -> list[Value]:
+    """The parts of what torch gives as a tuple with names: `x.max(1)`."""
+    return [value.fields[name] for name in value.state["names"]]
 
 
 @on(TRUTH, Instance)
@@ -237,7 +243,7 @@ def iterate_instance(machine: Machine, value: Instance, node: ir.Node, frame: Fr
             return Iteration([call_value(machine, Bound(following[0], value), call) for _ in range(2)], True)
         return iterate(machine, result, node, frame, wanted)
     if "names" in value.state and isinstance(value.cls, External):
-        return Iteration([value.fields[name] for name in value.state["names"]], False)
+        return Iteration(_named_parts(value), False)
     if isinstance(value.cls, Class) and is_named_tuple(value.cls):
         return Iteration([value.fields.get(name, UNKNOWN) for name in value.cls.dataclass_fields or ()], False)
     indexing = find(value.cls, "__getitem__")

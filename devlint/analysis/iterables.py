@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_method, call_value, iterate, truth
+from devlint.analysis.devices import counts_devices
 from devlint.analysis.dispatch import Call, Iteration, models
 from devlint.analysis.events import ParallelDevice
 from devlint.analysis.machine import Crash
@@ -68,7 +69,9 @@ def range_call(machine: Machine, call: Call) -> Value | None:
         raise Crash("ValueError") from None
     if len(values) > MAX_ITEMS:
         return Sequence("range", [const(number) for number in values[:FEW]], True)
-    return Sequence("range", [const(number) for number in values])
+    made = Sequence("range", [const(number) for number in values])
+    made.counted = len(call.positional) == 1 and counts_devices(machine, call.positional[0])
+    return made
 
 
 @models("builtins.enumerate")

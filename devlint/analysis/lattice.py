@@ -20,6 +20,7 @@ from devlint.analysis.values import (
     STRING,
     UNKNOWN,
     Array,
+    Bound,
     Class,
     Const,
     DeviceText,
@@ -29,6 +30,7 @@ from devlint.analysis.values import (
     Instance,
     Mapping,
     Maybe,
+    OneOf,
     Scalar,
     Sequence,
     Tensor,
@@ -36,25 +38,27 @@ from devlint.analysis.values import (
     Value,
     is_none,
 )
+from devlint.semantics import libraries
 from devlint.semantics.devices import parse_device
 
 if TYPE_CHECKING:
     from devlint.analysis.choices import ChoiceKey
 
-_HEAVY = (Tensor, Instance, DeviceValue)
 _OPTIONAL = (Tensor, Instance, DeviceValue, Sequence, Mapping)
 _REGISTERED = ("parameter", "buffer")
 
 
 class Loss:
     """Whether a join since the last reset lost a device; `either`: one of "cpu" and "cuda", so the program can do with
-    both. `behind`: the condition whose sides are being joined, and the answer to it that gave the first."""
+    both. `named`: whether what any join of the run lost named a device, or stood on two. `behind`: the condition whose
+    sides are being joined, and the answer to it that gave the first."""
 
-    __slots__ = ("lost", "either", "behind")
+    __slots__ = ("lost", "either", "named", "behind")
 
     def __init__(self) -> None:
         self.lost = False
         self.either = False
+        self.named = False
         self.behind: tuple[ChoiceKey, bool] | None = None
 
     def join(self, a: Any, b: Any) -> Any:
@@ -86,10 +90,11 @@ class Loss:
             if POISON in (a, b):
                 return POISON
             # a device, or what one would hang on
-            self.lost = self.lost or any(text is not None and parse_device(text) is not None for text in (a, b))
+            if any(text is not None and parse_device(text) is not None for text in (a, b)):
+                self._lose_name()
             return None
         if isinstance(a, DeviceValue) or isinstance(b, DeviceValue):
-            self.lost = True  # the default device: on one side the program has chosen one
+            self._lose_name()  # the default device: on one side the program has chosen one
             return DeviceValue("?")
         if isinstance(a, Value) or isinstance(b, Value):
             return UNKNOWN
@@ -98,7 +103,7 @@ class Loss:
         if isinstance(a, tuple) and isinstance(b, tuple) and not all(isinstance(part, int) for part in a + b):
             return max(a, b, key=len)  # what was gathered (options, hooks): on one side there is more of it
         if isinstance(a, tuple) or isinstance(b, tuple):
-            self.lost = True  # the visible devices: on one side the program has chosen some
+            self._lose_name()  # the visible devices: on one side the program has chosen some
             return None
         return a if b is None else b
 
@@ -112,8 +117,9 @@ class Loss:
             if same is not None:
                 joined: Value = same(self, a, b)
                 return joined
-        if kind in _HEAVY or other in _HEAVY or _names_device(a) or _names_device(b):
+        if carries_device(a) or carries_device(b) or _names_device(a) or _names_device(b):
             self.lost = True
+            self.named = self.named or any(x.__class__ is DeviceValue or _names_device(x) for x in (a, b))
             self._note_either(a, b)
         if kind is Maybe or other is Maybe or is_none(a) or is_none(b):
             optional = self._with_none(a, b)
@@ -155,7 +161,7 @@ class Loss:
         if a.value == b.value and isinstance(a.value, str):
             return b if isinstance(a.value, DeviceText) else a
         if _names_device(a) or _names_device(b):
-            self.lost = True
+            self._lose_name()
             self._note_either(a, b)
             if a.value is None or b.value is None:
                 return self._with_none(a, b) or UNKNOWN
@@ -164,19 +170,25 @@ class Loss:
     def _devices(self, a: DeviceValue, b: DeviceValue) -> Value:
         if a.type == b.type and a.index == b.index:
             return a
-        self.lost = True
+        self._lose_name()
         self._note_either(a, b)
         return UNKNOWN
+
+    def _lose_name(self) -> None:
+        self.lost = self.named = True
 
     def _note_either(self, a: Value, b: Value) -> None:
         if {_device_type(a), _device_type(b)} == {"cpu", "cuda"}:
             self.either = True
 
     def _tensors(self, a: Tensor, b: Tensor) -> Value:
+        if (a.size == 0) is not (b.size == 0):
+            return b if a.size == 0 else a  # an empty one keeps the place for what the other side puts there
         if a.device != b.device:
             if POISON in (a.device, b.device):
                 return Tensor(POISON)
             self.lost = True
+            self.named = self.named or (a.device is not None and b.device is not None)
         device = a.device if a.device == b.device else None
         joined = Tensor(device, a.rank if a.rank == b.rank else None, a.origin if device else None)
         if device is None:
@@ -202,7 +214,7 @@ class Loss:
         longer, shorter = (a, b) if len(a.items) > len(b.items) else (b, a)
         n = len(shorter.items)
         items = [self.values(x, y) for x, y in zip(longer.items[:n], shorter.items, strict=True)]
-        if any(x.__class__ in _HEAVY for x in longer.items[n:]):
+        if any(map(carries_device, longer.items[n:])):
             self.lost = True
         return Sequence(a.kind, items + longer.items[n:], True)
 
@@ -220,7 +232,7 @@ class Loss:
         return Scalar(low, a.kind if a.kind == b.kind else "", high, a.among if a.among == b.among else None)
 
     def _instances(self, a: Instance, b: Instance) -> Value:
-        self.lost = True
+        self.lost = self.lost or carries_device(a) or carries_device(b)
         return UNKNOWN
 
     def _externals(self, a: External, b: External) -> Value:
@@ -232,6 +244,44 @@ class Loss:
     def _code(self, a: Value, b: Value) -> Value:
         self.lost = True
         return UNKNOWN
+
+
+def carries_device(value: object, depth: int = 3) -> bool:
+    """Whether a value has a device, or holds what may have one.
+
+    Of objects all do but files, paths and the like, and those of classes that say nothing of devices as long as they
+    hold none.
+    """
+    if not isinstance(value, Instance):
+        return value.__class__ is Tensor or value.__class__ is DeviceValue
+    if isinstance(value.cls, External):
+        return not libraries.holds_nothing(value.cls.path)
+    if not depth or value.module is not None or speaks(value.cls):
+        return True
+    return any(_holds_device(field, depth - 1) for field in value.fields.values())
+
+
+def _holds_device(value: Value, depth: int) -> bool:
+    """Whether what an object holds has a device, names one, or may do something with one."""
+    if isinstance(value, Maybe):
+        return _holds_device(value.value, depth)
+    if isinstance(value, (Sequence, Mapping)):
+        parts = value.items if isinstance(value, Sequence) else value.items.values()
+        return not depth or any(_holds_device(part, depth - 1) for part in parts)
+    return carries_device(value, depth) or _names_device(value) or value.__class__ in _CALLED
+
+
+_CALLED = (Function, Bound, Class, OneOf)
+
+
+def speaks(cls: Class) -> bool:
+    """Whether a class, or one that it derives from, says anything of devices; those out of sight may."""
+    if cls.node.speaks:
+        return True
+    return any(
+        speaks(base) if isinstance(base, Class) else not isinstance(base, External) or base.path.startswith("torch")
+        for base in cls.bases
+    )
 
 
 def _as_scalar(value: Value) -> Scalar:

@@ -15,6 +15,7 @@ from devlint.syntax import ir
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+    from devlint.analysis.origins import Origin
 
 
 def gradient_of(machine: Machine, value: Tensor) -> Value:
@@ -27,6 +28,64 @@ def gradient_of(machine: Machine, value: Tensor) -> Value:
     return derived(value) if value.device is not None else UNKNOWN
 
 
+def may_lack(machine: Machine, gradient: Value, node: ir.Expr) -> bool:
+    """Whether `x.grad` may be None for all that is known: backward passes began on other devices only."""
+    if not isinstance(node, ir.Attribute) or node.name not in ("grad", "_grad") or not isinstance(gradient, Tensor):
+        return False
+    passes = machine.state.passes
+    return bool(passes) and not passes & {"", gradient.device} and gradient.device != POISON
+
+
+def moved_leaf(tensor: Tensor) -> Origin | None:
+    """The move that made a copy of a parameter or leaf, where the copy is what was given."""
+    origin = tensor.origin
+    if origin is None or origin.kind != "moved" or origin.source is None:
+        return None
+    source = origin.source
+    is_leaf_with_gradient = source.requires_grad or (source.is_parameter and source.requires_grad is None)
+    return origin if is_leaf_with_gradient and source.device != tensor.device and not tensor.is_parameter else None
+
+
+def refuse_copy(machine: Machine, copy: Tensor, name: str, form: str, node: ir.Node, frame: Frame) -> None:
+    """The moved copy of a parameter is put where a module has a parameter: refused, where it really is another.
+
+    Raises:
+        Crash: the module refuses it.
+    """
+    move = moved_leaf(copy)
+    if move is None or move.source is None or not _is_sure(move.source, copy):
+        return
+    kind = errors.tensor_type(copy.device or "")
+    machine.crash(
+        MovedParameter,
+        machine.site(node, frame),
+        move.site,
+        error=errors.message("not-a-parameter", type=kind, name=name, form=form),
+        text=source_text(machine, move.site),
+        is_parameter=move.source.is_parameter,
+        device=copy.device or "",
+    )
+
+
+def note_unregistered(machine: Machine, copy: Tensor, node: ir.Node, frame: Frame) -> None:
+    """A module keeps the moved copy of a parameter that was made for this move alone: no one has the parameter."""
+    move = moved_leaf(copy)
+    if move is None or move.source is None or not _is_sure(move.source, copy):
+        return
+    made, node_moved = move.source.origin, _moved_node(move.node)
+    if not move.source.is_parameter or not move.source.requires_grad or node_moved is None:
+        return
+    if made is None or made.node is not node_moved:
+        return
+    machine.emit(
+        MovedParameter,
+        machine.site(node, frame),
+        move.site,
+        text=source_text(machine, move.site),
+        device=copy.device or "",
+    )
+
+
 def _is_sure(leaf: Tensor, copy: Tensor) -> bool:
     """Whether the copy is surely another tensor than what was a leaf before it was moved."""
     known = leaf.device not in (None, POISON, copy.device) and copy.device not in (None, POISON)
@@ -35,10 +94,16 @@ def _is_sure(leaf: Tensor, copy: Tensor) -> bool:
 
 def _only_moves(node: ir.Node | None) -> bool:
     """Whether a call would give the tensor itself, if it were there already: it names a device and nothing else."""
+    return _moved_node(node) is not None
+
+
+def _moved_node(node: ir.Node | None) -> ir.Expr | None:
+    """What a call moves that names a device and nothing else."""
     if not isinstance(node, ir.Call) or not isinstance(node.function, ir.Attribute):
-        return False
+        return None
     others = [name for name, _ in node.keywords if name not in ("device", "non_blocking")]
-    return node.function.name in ("to", "cuda") and len(node.args) < 2 and not others
+    moves = node.function.name in ("to", "cuda") and len(node.args) < 2 and not others
+    return node.function.value if moves else None
 
 
 def _lacks(machine: Machine, value: NoGradient, error: str, node: ir.Node, frame: Frame) -> NoReturn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.frames import Locals
@@ -97,7 +98,7 @@ def _rounds(
     count = 0
     for item in items[:limit]:
         count += 1
-        mark, began = store.mark(), birth()
+        mark, began, grown = store.mark(), birth(), machine.grown
         machine.round_began = began
         signal = body(item)
         if signal is not None and signal is not CONTINUE:
@@ -105,7 +106,8 @@ def _rounds(
         _end_round(machine, frame)
         if runs_all:
             continue  # numbers stay as they are
-        carried, widened = _settle(machine, mark, began)
+        carried, widened = _settle(machine, mark, began, machine.grown != grown and count == 1)
+        carried = carried or machine.grown != grown
         changing = changing or widened
         if not carried and not distinct:
             break
@@ -223,11 +225,12 @@ def _is_distinct(value: Value) -> bool:
     )
 
 
-def _settle(machine: Machine, mark: int, began: int) -> tuple[bool, bool]:
+def _settle(machine: Machine, mark: int, began: int, grew: bool) -> tuple[bool, bool]:
     """Widen the numbers that the round changed; tell whether something changed that carries a device, and whether
     numbers did.
 
-    What the round made itself (variables, containers, activations of functions) is no change.
+    What the round made itself (variables, containers, activations of functions) is no change. Where a module `grew`
+    numbers stay for another round: they may be its size.
     """
     store = machine.store
     log = store.log
@@ -254,7 +257,10 @@ def _settle(machine: Machine, mark: int, began: int) -> tuple[bool, bool]:
                 items = _widened_items(old, now)
                 if items is not None:
                     widened = True
-                    store.set(target, key, items)
+                    if not grew:
+                        store.set(target, key, items)
+            elif key == "children" and target.device is not None:
+                carried = carried or not _are_same(old, now)  # a module grows that has been moved already
             elif key in ("default_device", "default_type", "current_device"):
                 carried = True
         elif isinstance(old, Const):
@@ -264,15 +270,16 @@ def _settle(machine: Machine, mark: int, began: int) -> tuple[bool, bool]:
                         carried = True
                     elif not isinstance(old.value, bool):
                         widened = True
-                        store.put(target, key, _widened(old, now))
+                        if not grew:
+                            store.put(target, key, _widened(old, now))
             elif not isinstance(now, (Scalar, Unknown, Array)):
                 carried = True
         elif isinstance(old, Tensor) and isinstance(now, Tensor):
             carried = carried or old.device != now.device or old.is_parameter != now.is_parameter
         elif isinstance(old, (Sequence, Mapping)) and isinstance(now, (Sequence, Mapping)):
             carried = carried or _weight(now.items) != _weight(old.items)
-        elif old.__class__ is dict and old == now:
-            continue
+        elif old.__class__ is dict and now.__class__ is dict:
+            carried = carried or not old.items() <= now.items()  # notes of a first time may be added
         elif not (isinstance(old, (Unknown, Scalar, Array)) and isinstance(now, (Unknown, Scalar, Const, Array))):
             carried = True
     return carried, widened
@@ -306,6 +313,11 @@ def _widened_items(old: Any, now: Any) -> Any:
     if now.__class__ is dict:
         return {**now, **changed}
     return [changed.get(place, value) for place, value in enumerate(now)]
+
+
+def _are_same(old: Any, now: Any) -> bool:
+    """Whether the children of a module are the same objects."""
+    return old.__class__ is now.__class__ and len(old or ()) == len(now or ()) and all(map(is_, old or (), now or ()))
 
 
 _BORN = (Locals, Sequence, Mapping)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
+import os
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias
 
 from devlint.analysis.dispatch import EVALUATE, EXECUTE, Call
@@ -139,8 +140,8 @@ class State:
     was. `may_spawn`: the program may have set a start method of processes that does not fork. `visible`: physical ids
     of the devices that CUDA_VISIBLE_DEVICES leaves, None when the program did not set it. `environment`: variables set.
     `misled`: a test that is always true sent this world to CUDA, which was told. `alive`: the program has not surely
-    died of a device that is missing. `collective`: the backend of
-    init_process_group, None before. `hooks`: what waits for a backward pass.
+    died of a device that is missing. `collective`: the backend of init_process_group, None before. `hooks`: what waits
+    for a backward pass. `passes`: the devices of losses that had one, "" for one that is not known.
     """
 
     __slots__ = (
@@ -159,6 +160,7 @@ class State:
         "misled",
         "alive",
         "hooks",
+        "passes",
     )
 
     def __init__(self) -> None:
@@ -177,6 +179,7 @@ class State:
         self.misled = False
         self.alive = True
         self.hooks: tuple[Hook, ...] = ()
+        self.passes: frozenset[str] = frozenset()
 
 
 EvidenceKind: TypeAlias = Literal["availability", "option", "branch", "computes", "map_location", "needs a GPU"]
@@ -209,6 +212,9 @@ class Machine:
         self.evidence: dict[Testimony, None] = {}
         """What speaks for running without a GPU, in the order in which it was found."""
         self.visited: dict[ir.Node, None] = {}
+        self.accelerator = f"cuda:{world.device_count - 1}"
+        self.elsewhere_by_import: set[str] = set()
+        """The files that have put something elsewhere than by protocol, or named such a place, when they ran."""
         self.literals: dict[ir.Const, Const] = {}
         self.statistics: dict[str, int] = {}
         self.namespaces: dict[str, Namespace] = {}
@@ -219,6 +225,7 @@ class Machine:
         """What speaks for running without a GPU in the code of a file that runs when it is imported."""
         self.import_effects: dict[str, tuple[Any, ...]] = {}
         self.placements = 0
+        """How often a module was put on a device that the program named."""
         self.files: dict[Any, Value] = {}
         self.launched = False
         self.entered: dict[int, DeviceValue | None] = {}
@@ -270,7 +277,10 @@ class Machine:
         self.trace: Trace | None = None
         self.protocol = False
         self.importing = 0
-        self.loss.lost = False
+        self.loss.lost = self.loss.named = False
+        self.elsewhere = False
+        """Whether this run has put anything elsewhere than where all is by protocol, or the host reads what it is not
+        known to have."""
         self.weighed = False
         self.clashed: set[tuple[ir.Node, Frame, tuple[Choice, ...]]] = set()
         self.guards = 0
@@ -280,6 +290,8 @@ class Machine:
         self.missed: ir.Compare | None = None
         self.vouched: set[ChoiceKey] = set()
         self.round_began = 0
+        self.grown = 0
+        """How often a module that had been moved was given another."""
 
     # -- running
 
@@ -325,6 +337,8 @@ class Machine:
         previous: Origin | None = None,
     ) -> Origin:
         """Make a mark of this moment."""
+        if device is not None and device != self.accelerator and kind not in _BY_PROTOCOL:
+            self.elsewhere = True
         return Origin(kind, Site(frame.namespace.path, node.at), frame, self.tick(), device, note, previous, node)
 
     def frozen(self, target: Value | None, made: Origin, frame: Frame) -> Origin:
@@ -416,17 +430,28 @@ class Machine:
 
     def testify(self, kind: EvidenceKind, frame: Frame) -> None:
         """Note what speaks for (or against) running without a GPU: for the file where it stands, and the one whose
-        call led there."""
+        call led there, if it stands by (a library elsewhere is for other programs, too)."""
         path = frame.namespace.path
         self.evidence[kind, path] = None
         if self.importing:
             self.import_asked.setdefault(path, set()).add(kind)
         if self.activations:
-            self.evidence[kind, self.activations[-1].call.frame.namespace.path] = None
+            caller = self.activations[-1].call.frame.namespace.path
+            if stands_by(path, caller):
+                self.evidence[kind, caller] = None
 
     def count(self, what: str, by: int = 1) -> None:
         """Count something for `--statistics`."""
         self.statistics[what] = self.statistics.get(what, 0) + by
+
+
+def stands_by(path: str, other: str) -> bool:
+    """Whether a file is in the folder of another, or below it."""
+    return path.startswith(os.path.join(os.path.dirname(other), ""))
+
+
+_BY_PROTOCOL: Final = frozenset({"input", "module-moved", "parameter"})
+"""The marks on what an entry by protocol finds where the protocol has put it."""
 
 
 def text_of(value: Value | None) -> str | None:

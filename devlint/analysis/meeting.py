@@ -350,6 +350,7 @@ def _emit(
         operands=tuple(described),
         guilty=position,
         cause=kind,
+        by_protocol=machine.protocol,
     )
 
 
@@ -366,7 +367,20 @@ def operand(machine: Machine, tensor: Tensor, part: Part | None, site: Site, fra
     node, is_item = (None, False) if part is None else _written(tensor, part)
     where = site if node is None else machine.site(node, frame)
     text = part.name if part is not None and part.name else source_text(machine, where)
-    return Operand(f"an item of `{text}`" if is_item else text, tensor.device or "", where, marks(tensor.origin))
+    text = f"an item of `{text}`" if is_item else text
+    by_index = tensor.origin is not None and _names_index(tensor.origin.node)
+    return Operand(text, tensor.device or "", where, marks(tensor.origin), by_index)
+
+
+def _names_index(node: ir.Node | None) -> bool:
+    """Whether a call says which GPU: `"cuda:0"`, `.cuda(0)`."""
+    if not isinstance(node, ir.Call):
+        return False
+    given = [value for name, value in node.keywords if name == "device"]
+    if isinstance(node.function, ir.Attribute) and node.function.name in ("cuda", "to"):
+        given += node.args[:1]
+    constants = [part.value for part in walk(given) if isinstance(part, ir.Const)]
+    return any(value.startswith("cuda:") if isinstance(value, str) else type(value) is int for value in constants)
 
 
 def _written(tensor: Tensor, part: Part) -> tuple[ir.Node | None, bool]:

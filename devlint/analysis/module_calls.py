@@ -17,7 +17,7 @@ from devlint.analysis.modules import (
     CONTAINERS,
     builtin_path,
     class_name,
-    members,
+    in_order,
     registered,
 )
 from devlint.analysis.results import build, row_result
@@ -45,6 +45,10 @@ WITH_KWARGS: Final = "hooks_with_kwargs"
 
 def call_module(machine: Machine, value: Instance, call: Call) -> Value:
     """`module(...)`: the user's forward with the state that the module has now, or the row of a built-in class."""
+    module = value.module
+    assert module is not None
+    if module.forward is not None and machine.trace is None and _is_as_built(value):
+        return _apply_forward(machine, value, module.forward, call)
     own = value.state.get(TRACE)
     if own is not None and machine.trace is not own:
         return run_traced(machine, own, lambda: call_module(machine, value, call))
@@ -60,6 +64,16 @@ def call_module(machine: Machine, value: Instance, call: Call) -> Value:
     if "backward_hooks" in value.state or "backward_pre_hooks" in value.state:
         wait_for_module(machine, value, call.positional, result)
     return result
+
+
+_INTERCEPTING = frozenset(
+    {TRACE, SCRIPTED, "inner"} | {f"{when}_hooks" for when in ("forward", "forward_pre", "backward", "backward_pre")}
+)
+
+
+def _is_as_built(value: Instance) -> bool:
+    """Whether nothing was put before a module's own forward, after it or in its place."""
+    return _INTERCEPTING.isdisjoint(value.state) and "forward" not in value.fields
 
 
 def run_traced(machine: Machine, trace: Trace, run: Callable[[], Value]) -> Value:
@@ -130,14 +144,19 @@ def call_builtin(machine: Machine, value: Instance, call: Call) -> Value:
         return UNKNOWN
     if path == "torch.nn.Sequential" and module.children is not None:
         result: Value = call.positional[0] if call.positional else UNKNOWN
-        for _, child in members(value):
-            arguments = Call([result], {}, call.node, call.frame)
-            result = call_value(machine, child, arguments)
+        for child in in_order(value):
+            result = call_value(machine, child, Call([result], {}, call.node, call.frame))
         return result
     row = table.lookup(f"{path}.forward")
     if row is None or path in CONTAINERS:
         return UNKNOWN
     return _apply_forward(machine, value, row, call)
+
+
+def _is_read(parameter: str, bound: dict[str, Any]) -> bool:
+    """Whether a mask of attention is surely read: one that is causal is not, unless there is one of padding, too."""
+    padding = bound.get(f"{parameter.removesuffix('mask') or 'src_'}key_padding_mask")
+    return isinstance(padding, Tensor)
 
 
 def _apply_forward(machine: Machine, value: Instance, row: Row, call: Call) -> Value:
@@ -160,6 +179,8 @@ def _apply_forward(machine: Machine, value: Instance, row: Row, call: Call) -> V
         where = argument_node(call, row, parameter)
         if demand == "cpu":
             demand_cpu(machine, row, parameter, given, where, call)
+        elif demand == "mask":
+            parts.append(Part(given, "strict" if _is_read(parameter, bound) else "any", where, parameter=parameter))
         elif demand not in ("any", "generator"):
             parts.append(Part(given, demand, where, parameter=parameter))
     if not state and row.effect != "transparent":
@@ -194,36 +215,31 @@ def _agreed(machine: Machine, value: Instance, row: Row, call: Call) -> Tensor |
 
     This is the common case, and what `meet` would come to.
     """
-    if len(call.positional) != 1 or call.keywords or call.open or not row.parameters or row.effect == "transparent":
+    if not row.takes_one or len(call.positional) != 1 or call.keywords or call.open:
         return None
     given = call.positional[0]
-    if given.__class__ is not Tensor or given.size == 0 or given.rank in (0, None):
+    if not isinstance(given, Tensor) or given.size == 0 or not given.rank:
         return None
-    device: str | None = given.device
-    if device is None or device == POISON or row.parameters[0].kind != "positional":
+    device = given.device
+    if device is None or device == POISON:
         return None
-    first = row.parameters[0].name
     held: Tensor | None = None
-    for parameter, demand in row.demands:
-        if parameter == first:
-            if demand not in ("strict", "combine", "any"):
-                return None
-            continue
-        kept = value.fields.get(parameter)
+    for name in row.held:
+        kept = value.fields.get(name)
         if isinstance(kept, Tensor):
             if kept.device != device:
                 return None
             held = held or kept
-    if held is None and row.demands:
+    if held is None and row.demands and (value.fields or value.module.children):  # type: ignore[union-attr]
         held = next((tensor for tensor, _, _ in registered(value)), None)
         if held is not None and held.device != device:
             return None
-    if held is not None and device == "cpu" and machine.world.has_cuda:
+    if held is None:
+        return given
+    if device == "cpu" and machine.world.has_cuda:
         _note_computes(machine, call)
-    assert isinstance(given, Tensor)
-    if held is not None:
-        _note_served(machine, given, held)
-    return held if given.assumed and held is not None and not held.assumed else given
+    _note_served(machine, given, held)
+    return held if given.assumed and not held.assumed else given
 
 
 def _note_served(machine: Machine, given: Tensor, held: Value) -> None:

@@ -9,6 +9,7 @@ from devlint.analysis.access import attribute, call_value, iterate, truth
 from devlint.analysis.backward import handle
 from devlint.analysis.classes import external_bases, find, modelled
 from devlint.analysis.dispatch import Call, on
+from devlint.analysis.leaves import refuse_copy
 from devlint.analysis.machine import SCRIPTED, TRACE
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.module_calls import WITH_KWARGS, call_builtin, class_forward
@@ -240,6 +241,9 @@ def _register_named(machine: Machine, value: Instance, name: str, call: Call) ->
         return NONE
     kind = {"register_buffer": "buffer", "register_parameter": "parameter"}.get(name, "module")
     field = str(key.value)
+    if kind == "parameter" and isinstance(new, Tensor):
+        refuse_copy(machine, new, field, "register", call.node, call.frame)
+    machine.grown += kind == "module" and module.device is not None and module.kinds.get(field) != kind
     machine.store.put(module.kinds, field, kind)
     loaded = None if new is None or kind == "module" else loaded_tensor(new)
     if loaded is not None:

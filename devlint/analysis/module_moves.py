@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from devlint.analysis.access import call_value
-from devlint.analysis.classes import find
+from devlint.analysis.classes import find, is_open_class
 from devlint.analysis.devices import is_device_like, resolve, use
 from devlint.analysis.dispatch import Call, method_models
 from devlint.analysis.models import distributions
@@ -33,6 +33,7 @@ from devlint.analysis.values import (
     Unknown,
     Value,
     constant,
+    present,
 )
 
 if TYPE_CHECKING:
@@ -75,6 +76,14 @@ def move_module(machine: Machine, instance: Instance, device: str | None, node: 
         machine.store.set(part.module, "device", device)
         machine.store.set(part.module, "moved_at", machine.site(node, frame))
         _mark_left_behind(machine, part, device, node, frame)
+        for value in [*(part.module.children or ()), *map(present, part.fields.values())]:
+            if isinstance(value, Instance) and _may_be_module(value):
+                _forget_devices(machine, value)
+
+
+def _may_be_module(value: Instance) -> bool:
+    """Whether an object of a class of the user's own is a module, if what it derives from out of sight is one."""
+    return value.module is None and isinstance(value.cls, Class) and is_open_class(value.cls)
 
 
 def _move_tensor(machine: Machine, tensor: Tensor, owner: Instance, place: str | int, mover: Mover) -> None:
@@ -144,6 +153,9 @@ def _forget_devices(machine: Machine, value: Instance, depth: int = 3) -> None:
             machine.store.put(value.fields, name, Tensor(None, field.rank))
         elif isinstance(field, Instance) and field.module is None and depth:
             _forget_devices(machine, field, depth - 1)
+        elif isinstance(field, Instance):
+            for tensor, _, _ in registered(field):
+                machine.store.set(tensor, "device", None)
 
 
 def _apply(machine: Machine, part: Instance, call: Call) -> None:

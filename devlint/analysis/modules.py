@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import call_value, is_only_inside, iterate
-from devlint.analysis.classes import external_bases, find, is_module_class, is_open_class
+from devlint.analysis.classes import external_bases, find, is_given_by_heir, is_module_class, is_open_class
 from devlint.analysis.devices import resolve, source_text
-from devlint.analysis.dispatch import Call, Iteration
+from devlint.analysis.dispatch import METHODS, Call, Iteration
 from devlint.analysis.events import ModuleHasNoDevice, WrapperAttribute
+from devlint.analysis.leaves import note_unregistered, refuse_copy
 from devlint.analysis.results import device_of
 from devlint.analysis.values import (
     POISON,
@@ -68,12 +69,15 @@ def registered(instance: Instance, seen: set[int] | None = None) -> Iterator[tup
             yield child, instance, index
         elif isinstance(child, Instance):
             yield from registered(child, seen)
+    if not instance.fields:
+        return
+    kinds = module.kinds
     for name, field in list(instance.fields.items()):
         value = present(field)
-        if isinstance(value, Tensor):
-            if module.kinds.get(name) in ("parameter", "buffer"):
+        if value.__class__ is Tensor:
+            if kinds.get(name) in ("parameter", "buffer"):
                 yield value, instance, name
-        elif isinstance(value, Instance) and value.module is not None and module.kinds.get(name) == "module":
+        elif value.__class__ is Instance and value.module is not None and kinds.get(name) == "module":
             yield from registered(value, seen)
 
 
@@ -143,6 +147,14 @@ def members(instance: Instance) -> list[tuple[str, Value]]:
     ]
 
 
+def in_order(instance: Instance) -> list[Value]:
+    """What a module registers itself as submodules, in order."""
+    assert instance.module is not None
+    if not instance.fields:
+        return instance.module.children or []
+    return [child for _, child in members(instance)]
+
+
 def own_children(instance: Instance) -> list[tuple[str, Instance]]:
     """The submodules that a module registers itself, by the names that torch gives them."""
     return [(name, part) for name, part in members(instance) if isinstance(part, Instance)]
@@ -173,8 +185,16 @@ def construct_builtin(machine: Machine, path: str, row: Row, call: Call) -> Valu
     """Build an instance of a class of `torch.nn`."""
     instance = Instance(External(path), machine.site(call.node, call.frame))
     instance.module = ModuleState()
+    instance.module.forward = _plain_forward(libraries.canonical(path))
     initialise_builtin(machine, instance, path, row, call)
     return instance
+
+
+def _plain_forward(path: str) -> Row | None:
+    """The row of the forward of a class of `torch.nn`, unless it has members to run or a model of its own."""
+    if not path.startswith("torch.nn.") or path in CONTAINERS or "forward" in METHODS.get(path, ()):
+        return None
+    return table.lookup(f"{path}.forward")
 
 
 def initialise_builtin(machine: Machine, instance: Instance, path: str, row: Row | None, call: Call) -> None:
@@ -319,8 +339,14 @@ def register_attribute(
         registered_as = "buffer"
     else:
         registered_as = ""
+    if isinstance(value, Tensor) and not registered_as and value.origin is not None:
+        if known == "parameter" and name in instance.fields and not module.is_replica:
+            refuse_copy(machine, value, name, "assign", node, frame)
+        else:
+            note_unregistered(machine, value, node, frame)
     if known != (registered_as or None):
         machine.store.put(module.kinds, name, registered_as)
+        machine.grown += registered_as == "module" and module.device is not None
     if not registered_as and isinstance(value, (Tensor, Sequence, Mapping, Instance)):
         machine.store.put(module.places, name, machine.site(node, frame))
 
@@ -363,8 +389,9 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
                     assert device is not None
                     return device_of(Tensor(device))
                 return UNKNOWN
-        may_be_set = module.unsure or is_open_class(value.cls) or _is_for_heirs(machine, value)
-        if parallel or not (may_be_set or value.state.get("inner")):
+        if machine.protocol and is_given_by_heir(value.cls, name):
+            return UNKNOWN
+        if parallel or not (module.unsure or is_open_class(value.cls) or value.state.get("inner")):
             site = machine.site(node, frame)
             machine.crash(
                 ModuleHasNoDevice,
@@ -375,11 +402,6 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
             )
     miss_wrapped(machine, value, name, node, frame)
     return UNKNOWN
-
-
-def _is_for_heirs(machine: Machine, value: Instance) -> bool:
-    """Whether no program builds a module of this class, but others derive from it and may set what it reads."""
-    return machine.protocol and isinstance(value.cls, Class) and bool(value.cls.properties.get("has heirs"))
 
 
 def miss_wrapped(machine: Machine, value: Instance, name: str, node: ir.Node, frame: Frame) -> None:

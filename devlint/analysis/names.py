@@ -105,6 +105,11 @@ def assigned_in(loop: ir.Node) -> set[str]:
     return found
 
 
+def bound_by(statements: list[ir.Stmt]) -> set[str]:
+    """The names that statements bind, those inside of them too."""
+    return {name for statement, _ in _statements(statements, None) for name in _bound_by(statement)}
+
+
 def _called(call: ir.Call) -> str:
     function = call.function
     return function.name if isinstance(function, ir.Attribute) else getattr(function, "id", "")

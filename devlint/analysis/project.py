@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.frames import Frame, Namespace
-from devlint.analysis.machine import Crash, OutOfBudget
-from devlint.analysis.values import ModuleValue, const
+from devlint.analysis.machine import Crash, OutOfBudget, stands_by
+from devlint.analysis.names import bound_by
+from devlint.analysis.values import UNKNOWN, ModuleValue, const
 from devlint.lines import split_rows
 from devlint.sources import Source, read_source
 from devlint.syntax import ir
@@ -38,6 +39,8 @@ class Project:
         """What a loop appends to, by loop."""
         self.bound: dict[ir.Node, frozenset[str]] = {}
         """The names that a loop binds, by loop."""
+        self.asks_where: dict[ir.Node, bool] = {}
+        """Whether a condition asks on which device a tensor is."""
         self.questions: dict[ir.Node, tuple[ChoiceKey, bool]] = {}
         """What conditions without a name ask, and with which polarity."""
 
@@ -90,7 +93,7 @@ class Project:
         Absolute names resolve from the importing file's folder, then the folders above it up to the project root, the
         root and its `src/`.
         """
-        key = (name, level, os.path.dirname(importer))
+        key = (name, level, importer.rpartition(os.sep)[0] or os.sep)
         if key not in self._resolved:
             self._resolved[key] = self._resolve(*key)
         return self._resolved[key]
@@ -132,7 +135,7 @@ class Project:
             return None
         self.dependencies.setdefault(importer.path, set()).add(path)
         found = run_file(machine, path)
-        for kind in machine.import_asked.get(path, ()):
+        for kind in machine.import_asked.get(path, ()) if stands_by(path, importer.path) else ():
             machine.evidence[kind, importer.path] = None
         return found
 
@@ -152,7 +155,7 @@ _INSTALLED = frozenset(
 
 _RUN_STATE = (
     "steps budget assume promoted path home abroad left_at trying quiet stack activations contexts cuts memo settled "
-    "worker protocol guards"
+    "worker protocol guards elsewhere"
 ).split()
 
 
@@ -178,7 +181,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     saved: dict[str, Any] = {name: getattr(machine, name) for name in _RUN_STATE}
     events, consulted, evidence = machine.events, machine.consulted, machine.evidence
     log, machine.store.log = machine.store.log, None
-    lost = machine.loss.lost
+    lost, named = machine.loss.lost, machine.loss.named
     state = machine.state
     before = (state.cuda_initialised, state.visible, state.visible_text, state.default_device, state.default_type)
     processes = (state.cuda_unused, state.cuda_used, state.may_spawn)
@@ -190,6 +193,8 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     try:
         run_body(machine, namespace)
     finally:
+        if machine.elsewhere or machine.loss.named:
+            machine.elsewhere_by_import.add(path)
         machine.import_consulted[path] = machine.consulted
         machine.import_evidence[path] = machine.evidence
         machine.importing -= 1
@@ -200,7 +205,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
         machine.events, machine.consulted = events, consulted | machine.consulted
         machine.evidence = evidence
         machine.store.log = log
-        machine.loss.lost = lost
+        machine.loss.lost, machine.loss.named = lost, named
         machine.import_effects[path] = (
             state.cuda_initialised,
             state.visible if state.visible is not before[1] else None,
@@ -236,15 +241,28 @@ def run_body(machine: Machine, namespace: Namespace) -> bool:
     namespace.names.setdefault("__name__", const(namespace.name))
     came_through = True
     for cell in _cells(machine.project, namespace):
+        rest = iter(cell)
         try:
-            machine.block(cell, frame)
+            for statement in rest:
+                if machine.block([statement], frame) is not None:
+                    break
         except OutOfBudget:
             machine.count("budget: module")
             return False
         except Crash:
             came_through = False
+            _forget(machine, namespace, [statement, *rest])
     namespace.complete = namespace.complete or came_through
     return came_through
+
+
+def _forget(machine: Machine, namespace: Namespace, rest: list[ir.Stmt]) -> None:
+    """What the rest of a cell that failed would have bound, once mended, nobody knows."""
+    source = machine.project.source(namespace.path)
+    if source is None or source.kind == "python":
+        return
+    for name in bound_by(rest):
+        machine.store.put(namespace.names, name, UNKNOWN)
 
 
 def _cells(project: Project, namespace: Namespace) -> Iterator[list[ir.Stmt]]:

@@ -14,6 +14,7 @@ from devlint.analysis.events import (
     LoadWithoutMap,
     MixedDevices,
     NameUnbound,
+    Site,
     VisibleDevices,
 )
 
@@ -48,11 +49,14 @@ def weigh_evidence(
     for key, event in events.items():
         if isinstance(event, LoadWithoutMap) and kinds <= {NEEDS_GPU, "computes"}:
             continue
-        if not isinstance(event, DeviceUnavailable) or event.index:
+        if not isinstance(event, DeviceUnavailable):
             kept[key] = event
             continue
         if event.cause == "follows":
             follow_ups.add(event.root.key)
+            continue
+        if event.index:
+            kept[key] = event
             continue
         literal = event.literal
         evidence = bool(meant & {entry, event.site.path, event.site.path if literal is None else literal.path})
@@ -105,9 +109,12 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
         if isinstance(event, NameUnbound) and not event.when:
             where.setdefault(event.root.key, set()).add(event.world)
     refused = {e.site.key for e in found if isinstance(e, _CHECKED) and e.checked and e.world == "cpu"}
+    told: dict[tuple[Any, ...], Site] = {}
     kept: list[Event] = []
     for event in found:
         if isinstance(event, _CHECKED) and event.checked and event.site.key in refused:
+            continue
+        if isinstance(event, MixedDevices) and told.setdefault(_clash(event), event.root) != event.root:
             continue
         if isinstance(event, NameUnbound):
             everywhere = len(where.get(event.root.key, ())) == len(worlds)
@@ -121,6 +128,13 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
             continue
         kept.append(event)
     return kept
+
+
+def _clash(event: MixedDevices) -> tuple[Any, ...]:
+    """What makes two clashes one, though other calls led there: the same tensors met at the same place."""
+    ways = [(operand.device, *(mark.site.key for mark in operand.marks)) for operand in event.operands]
+    known = all(operand.marks for operand in event.operands)
+    return event.world, event.site.key, () if known else event.root.key, *ways
 
 
 def _counted(events: Iterable[Event]) -> list[Event]:

@@ -17,6 +17,7 @@ from devlint.analysis.values import (
     NUMBER,
     POISON,
     SIZE,
+    SOME_DEVICE,
     SOME_RANK,
     STRING,
     UNKNOWN,
@@ -80,7 +81,7 @@ def loaded_tensor(value: Value) -> Tensor | None:
 def device_of(value: Tensor) -> Value:
     """`tensor.device`: always with an index on CUDA."""
     if value.device is None or value.device == POISON:
-        return UNKNOWN
+        return SOME_DEVICE
     kind, _, index = value.device.partition(":")
     made = DeviceValue(kind, int(index) if index else None)
     made.of = value
@@ -164,7 +165,7 @@ def is_floating(dtype: str) -> bool:
 
 def _result_dtype(row: Row, main: Tensor, bound: dict[str, Any]) -> str | None:
     """The dtype of a result, where it is known."""
-    name = row.name.rpartition(".")[2]
+    name = row.short
     if "dtype" in bound:
         return dtype_of(bound["dtype"])
     if name in _DTYPES:
@@ -195,7 +196,7 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
     if result == "same":
         value = bound.get("self") or bound.get(row.concerned[0] if row.concerned else "self")
         return value if isinstance(value, Value) else UNKNOWN
-    if result in ("none", "scalar", "bool", "string", "list", "shape", "dtype", "device"):
+    if result in _NO_TENSORS:
         return plain_result(row, bound)
     if main is None:
         return Tensor(None) if result == "tensor" else build(result, Tensor(None), None)
@@ -206,7 +207,7 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
     if isinstance(made, Tensor):
         made.dtype = _result_dtype(row, main, bound)
         made.is_element = main.is_element and made.rank is None and row.rank in ("keep", "broadcast")
-        kept = row.effect == "keep" and row.rank == "keep" and row.name.rpartition(".")[2] not in _TURNS
+        kept = row.effect == "keep" and row.rank == "keep" and row.short not in _TURNS
         picked = row.effect == "keep" and main.size == ANY_SIZE and row.rank in ("some", "unknown")
         if kept or picked or (main.size == 0 and row.rank == "broadcast"):
             made.size = main.size
@@ -217,6 +218,7 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
     return made
 
 
+_NO_TENSORS = frozenset({"none", "scalar", "bool", "string", "list", "shape", "dtype", "device"})
 _TURNS = frozenset(
     "adjoint constant_pad_nd moveaxis movedim multinomial narrow narrow_copy permute rot90 split swapaxes swapaxes_ "
     "swapdims swapdims_ t t_ tensor_split topk transpose transpose_ unravel_index T mT H mH".split()
@@ -268,7 +270,7 @@ def _is_dtype(size: Any) -> bool:
 def created_rank(row: Row, bound: dict[str, Any], template: Tensor | None) -> int | None:
     """The rank of what a factory makes."""
     if row.rank == "size":
-        size = bound.get("size")
+        size = bound.get("size", bound.get("shape", bound.get("repeats")))
         if size is None and isinstance(bound.get("high"), Sequence):
             size = bound["high"]  # `torch.randint(high, size)`
         if isinstance(size, list):

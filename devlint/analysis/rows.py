@@ -189,7 +189,7 @@ def _meet_row(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> 
             continue
         elif demand != "any":
             parts.append(Part(value, demand, where, parameter=name))
-    operation = row.name.rpartition(".")[2]
+    operation = row.short
     if row.effect == "index":
         clashed = _meet_index(machine, parts, node, frame)
         if clashed:
@@ -247,6 +247,7 @@ def _meet_index(machine: Machine, parts: list[Part], node: ir.Node, frame: Frame
 
 
 def demand_cpu(machine: Machine, row: Row, name: str, value: Value, where: ir.Node | None, call: Call) -> None:
+    machine.elsewhere = True
     for tensor in tensors_in(value):
         if tensor.device in (None, "cpu", POISON) or tensor.assumed:
             continue
@@ -269,13 +270,14 @@ def _demand_generator(machine: Machine, row: Row, call: Call, bound: dict[str, A
     generator = bound.get("generator")
     if main is None or main.device in (None, POISON) or main.assumed:
         return
-    check_generator(machine, generator, str(main.device), row.name.rpartition(".")[2], call)
+    check_generator(machine, generator, str(main.device), row.short, call)
 
 
 def check_generator(machine: Machine, generator: Value | None, device: str, operation: str, call: Call) -> bool:
     """A generator must be of the device on which the operation creates; tells whether it is."""
     if not isinstance(generator, Instance):
         return True
+    machine.elsewhere = True
     has = generator.state.get("device")
     if not isinstance(has, str) or has == POISON or has.partition(":")[0] == device.partition(":")[0]:
         return True

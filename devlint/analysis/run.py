@@ -337,7 +337,8 @@ class _Runner:
         base = self._attempt(machine, run, budget, {}, not by_protocol)
         spent = machine.steps
         promoted, defaults = dict(machine.promoted), dict(machine.defaults)
-        for key in list(promoted)[:choices] if machine.world.device_count else ():
+        all_in_place = by_protocol and self._is_all_in_place(machine, path, count)
+        for key in list(promoted)[:choices] if machine.world.device_count and not all_in_place else ():
             for answer in (True, False):
                 if defaults.get(key) is answer:
                     continue
@@ -371,6 +372,27 @@ class _Runner:
             frozenset(testimony for testimony in found if testimony[0] == "computes"),
         )
 
+    def _is_all_in_place(self, machine: Machine, path: str, count: int) -> bool:
+        """Whether all that an entry met, whatever the conditions, stands where the protocol has put it.
+
+        Then nothing can meet that does not agree, and no answer is worth a run, unless there is a forward to which the
+        run did not come; nor may a file that is imported hold anything that stands elsewhere.
+        """
+        if machine.elsewhere or machine.loss.named:
+            return False
+        if any(_hides_forward(machine, node) for node in _newest(machine.visited, count)):
+            return False
+        return machine.elsewhere_by_import.isdisjoint(self._reachable(path))
+
+    def _reachable(self, path: str) -> set[str]:
+        """A file and those that it imports, and these."""
+        found, waiting = {path}, [path]
+        while waiting:
+            new = self.project.dependencies.get(waiting.pop(), set()) - found
+            found |= new
+            waiting += new
+        return found
+
     def _attempt(
         self, machine: Machine, run: Callable[[], None], budget: int, assume: dict[Any, bool], keep: bool = False
     ) -> Delta:
@@ -402,6 +424,14 @@ def _together(machine: Machine) -> list[dict[ChoiceKey, bool]]:
     pairs = dict.fromkeys(frozenset(pair) for pair in machine.pairs if are_independent(*pair))
     keys = [sorted(pair, key=str) for pair in list(pairs)[:MAX_PAIRS]]
     return [{one: first, other: second} for one, other in keys for first in (True, False) for second in (True, False)]
+
+
+def _hides_forward(machine: Machine, reached: ir.Node) -> bool:
+    """Whether it is a class of which an instance was built, and whose forward was not run."""
+    return isinstance(reached, ir.Class) and any(
+        isinstance(part, ir.Function) and part.name == "forward" and part.speaks and part not in machine.visited
+        for part in reached.body
+    )
 
 
 class _TooSlow(Exception):

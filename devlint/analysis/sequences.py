@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import iterate
+from devlint.analysis.devices import too_few
 from devlint.analysis.dispatch import ASSIGN_ITEM, BINARY, ITEM, ITERATE, TRUTH, Iteration, on
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import (
@@ -103,6 +104,8 @@ def sequence_item(machine: Machine, value: Sequence, index: Value, node: ir.Node
     if value.open:
         return value.items[position] if 0 <= position < len(value.items) else any_item(machine, value)
     if not -len(value.items) <= position < len(value.items):
+        if value.counted:
+            too_few(machine, max(position, 0), "IndexError", f"{value.kind} index out of range", node, frame)
         raise Crash("IndexError")
     return value.items[position]
 

@@ -329,8 +329,6 @@ def class_definition(machine: Machine, node: ir.Class, frame: Frame) -> None:
     inner.function = frame.function
     machine.block(node.body, inner)
     for base in bases:
-        if isinstance(base, Class):
-            base.properties["has heirs"] = True
         if isinstance(base, External) and base.path.split(".")[-1] in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"):
             value.properties["enum"] = True
         elif isinstance(base, Class) and base.properties.get("enum"):

@@ -263,7 +263,7 @@ def moved(machine: Machine, value: Tensor, device: str | None, call: Call, note:
     assert made.origin is not None
     made.origin.source = value
     made.origin.product = made
-    made.requires_grad = True if value.is_parameter else value.requires_grad
+    made.requires_grad = True if value.is_parameter and value.requires_grad is None else value.requires_grad
     made.is_element = value.is_element
     made.keeps_grad = made.requires_grad is not True
     if device is None and value.assumed:

@@ -19,6 +19,7 @@ from devlint.analysis.results import (
     broadcast_rank,
     derived,
     device_of,
+    is_any_content,
     is_floating,
     loaded_tensor,
     product_rank,
@@ -71,7 +72,7 @@ def tensor_attribute(machine: Machine, value: Tensor, name: str, node: ir.Node, 
         return External(value.dtype) if value.dtype else DTYPE
     if name in ("T", "mT", "H", "mH", "real", "imag"):
         return derived(value)
-    if name == "grad":
+    if name in ("grad", "_grad"):
         return gradient_of(machine, value)
     if name in ("requires_grad", "is_leaf", "is_sparse", "is_quantized"):
         return const(value.requires_grad) if name == "requires_grad" and value.requires_grad is not None else BOOL
@@ -105,13 +106,23 @@ def assign_tensor_attribute(
     elif name == "requires_grad" and isinstance(new, Const):
         machine.store.set(value, "requires_grad", bool(new.value))
         machine.store.set(value, "keeps_grad", True)
-    elif name == "grad":
+    elif name in ("grad", "_grad"):
+        receiver, given = _assigned(node)
+        parts = [Part(value, "strict", receiver, parameter="self"), Part(new, "strict", given, parameter="gradient")]
+        meet(machine, parts, "grad", node, frame)
         machine.store.set(value, "keeps_grad", True)
     elif name not in _SETTABLE:
         machine.store.set(value, "attributes", {**(value.attributes or {}), name: new})
 
 
-_SETTABLE = frozenset("data grad requires_grad names".split())
+def _assigned(node: ir.Node) -> tuple[ir.Expr | None, ir.Expr | None]:
+    """The object and the value of an assignment to one attribute."""
+    if isinstance(node, ir.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ir.Attribute):
+        return node.targets[0].value, node.value
+    return None, None
+
+
+_SETTABLE = frozenset("data grad _grad requires_grad names".split())
 
 
 @on(TRUTH, Tensor)
@@ -129,13 +140,12 @@ def tensor_binary(
 ) -> Value | None:
     """`left operator right` with a tensor."""
     left, right = loaded_tensor(left) or left, loaded_tensor(right) or right
+    for side, other in ((left, right), (right, left)):
+        if isinstance(side, Tensor) and is_any_content(side) and isinstance(other, Unknown):
+            return UNKNOWN  # a date and a time step, for all that is known
     for side in (left, right):
         if isinstance(side, Array):
-            other = right if side is left else left
-            if isinstance(other, Tensor) and other.device not in (None, "cpu", POISON) and side is left:
-                to_host(machine, other, "numpy operator", node, frame, "numpy")
-                return UNKNOWN
-            return Tensor(other.device) if isinstance(other, Tensor) else UNKNOWN
+            return _meet_array(machine, left, right, node, frame)
         if not isinstance(side, (Tensor, Const, Scalar, Unknown)):
             return None if side.__class__ is NoGradient else UNKNOWN
     demand = "strict" if operator == "@" else "combine"
@@ -165,6 +175,19 @@ def tensor_binary(
         made.size = 0  # of placeholders, another one
     made.dtype = _common_dtype(operator, left, right)
     return made
+
+
+def _meet_array(machine: Machine, left: Value, right: Value, node: ir.Node, frame: Frame) -> Value:
+    """An operator with a numpy array, which on the right may still be a number."""
+    array, other, place = (left, right, "right") if isinstance(left, Array) else (right, left, "left")
+    if not isinstance(other, Tensor) or not isinstance(array, Array):
+        return UNKNOWN
+    if array is right and not 0 < (array.rank or 0) < SOME_RANK:
+        return Tensor(other.device)
+    if other.device in (None, "cpu", POISON):
+        return Tensor(other.device)
+    to_host(machine, other, "numpy operator", node, frame, "numpy", getattr(node, place, None))
+    return UNKNOWN
 
 
 def _common_dtype(operator: str, left: Value, right: Value) -> str | None:

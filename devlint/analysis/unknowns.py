@@ -61,6 +61,8 @@ if TYPE_CHECKING:
 _LONGEST_PATH: Final = 80
 _PURE: Final = frozenset({"startswith", "endswith", "lower", "upper", "strip", "casefold", "split", "get", "isdigit"})
 """Methods that give the same answer each time they are asked with the same arguments."""
+_MOVES: Final = ("to", "cuda", "cpu")
+_READ_BY_HOST: Final = ("numpy", "__array__", "pin_memory")
 
 
 # -- numbers and strings
@@ -175,7 +177,9 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
 
     What is moved to a known device is there afterwards, whatever it is.
     """
-    if name in ("to", "cuda", "cpu"):
+    if name in _READ_BY_HOST or (name in _MOVES and call.unused):
+        machine.elsewhere = True
+    if name in _MOVES:
         return _moved(machine, name, call)
     if value.path is None or name not in _PURE or call.keywords or call.open:
         return UNKNOWN

@@ -261,10 +261,10 @@ class Sequence(Value):
     """A list, tuple, set or generator object: a known prefix, and perhaps more. `items` is replaced, never mutated.
 
     `kind` names the type; `replica` is the generator of the parameters that a replica of DataParallel does not have.
-    `is_shape`: it is the shape of a tensor, or a part of one.
+    `is_shape`: it is the shape of a tensor, or a part of one. `counted`: it has an item for each GPU.
     """
 
-    __slots__ = ("kind", "items", "open", "born", "is_shape")
+    __slots__ = ("kind", "items", "open", "born", "is_shape", "counted")
 
     def __init__(self, kind: str, items: list[Value], open: bool = False) -> None:
         self.kind = kind
@@ -272,6 +272,7 @@ class Sequence(Value):
         self.open = open
         self.born = birth()
         self.is_shape = False
+        self.counted = False
 
     def __repr__(self) -> str:
         return f"Sequence({self.kind}, {self.items}{', ...' if self.open else ''})"
@@ -426,18 +427,31 @@ class ModuleState:
 
     `kinds`: field name -> `parameter`, `buffer`, `module` (others are plain); `places`: where plain fields were
     assigned; `children`: members of a Sequential, ModuleList or ParameterList, in order, None when not known.
-    `row`: the semantics row of a built-in module. `unsure`: registration by unknown names, or an overridden `_apply`.
-    `device`: the device that the last move gave it (None: never moved). `moved_at`: where. `is_replica`: DataParallel
-    made it for one call; its parameters are plain tensors.
+    `row`: the semantics row of a built-in module; `forward`: that of its forward, if calling it is no more than that.
+    `unsure`: registration by unknown names, or an overridden `_apply`. `device`: the device that the last move gave it
+    (None: never moved). `moved_at`: where. `is_replica`: DataParallel made it for one call; its parameters are plain
+    tensors.
     """
 
-    __slots__ = ("kinds", "places", "children", "row", "unsure", "device", "moved_at", "placed_itself", "is_replica")
+    __slots__ = (
+        "kinds",
+        "places",
+        "children",
+        "row",
+        "forward",
+        "unsure",
+        "device",
+        "moved_at",
+        "placed_itself",
+        "is_replica",
+    )
 
     def __init__(self) -> None:
         self.kinds: dict[str, str] = {}
         self.places: dict[str, Site] = {}
         self.children: list[Value] | None = []
         self.row: Any = None
+        self.forward: Any = None
         self.unsure = False
         self.device: str | None = None
         self.moved_at: Site | None = None
@@ -484,6 +498,8 @@ NONE: Final = Const(None)
 TRUE: Final = Const(True)
 FALSE: Final = Const(False)
 UNKNOWN: Final = Unknown()
+SOME_DEVICE: Final = Unknown()
+"""The `torch.device` of a tensor that may be anywhere: no text is equal to it."""
 CUT: Final = Unknown()
 """What a call gives that a bound left out: there is an answer, and asking for it is no choice."""
 SCALAR: Final = Scalar()
@@ -534,4 +550,4 @@ def constant(value: Value | None) -> Any:
 
 def present(value: Value) -> Value:
     """What a value is if it is there at all."""
-    return value.value if isinstance(value, Maybe) else value
+    return value.value if value.__class__ is Maybe else value

@@ -50,6 +50,8 @@ RULE = Rule(
     what="""\
 `torch.cuda.current_device()`, `get_device_name()`, `get_device_properties()`, `get_device_capability()`,
 `set_device()`, `synchronize()`, `mem_get_info()` and others that initialise CUDA, reached in the world without a GPU.
+Also what takes it for granted that there is one among those that were counted: `batch // torch.cuda.device_count()`,
+or the first item of a list made by `range(torch.cuda.device_count())`.
 
 Not the harmless ones, which answer or do nothing there: `is_available`, `device_count`, `manual_seed`,
 `manual_seed_all`, `empty_cache`, `memory_allocated`, `max_memory_allocated`.
@@ -78,7 +80,7 @@ def query(event: DeviceUnavailable, context: TextContext) -> Iterator[Diagnosis]
     """A call that initialises CUDA to answer."""
     if speaker(event) != RULE.code:
         return
-    message = f"`{context.text(event.site)}` needs a GPU to answer"
+    message = f"`{context.text(event.site)}` needs a GPU" + (" to answer" if event.operation else "")
     if event.evidence:
         message += f", and a machine without one reaches this line too{what_follows(event)}"
     else:

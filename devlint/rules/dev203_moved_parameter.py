@@ -15,7 +15,8 @@ RULE = Rule(
     summary="A parameter, or a tensor made with `requires_grad=True`, is moved, and the copy is kept in its place.",
     what=(
         "`nn.Parameter(...).to(device)` and `torch.zeros(3, requires_grad=True).to(device)`, also with `.cuda()`: what "
-        "is kept is the result of a move, not the parameter."
+        "is kept is the result of a move, not the parameter. So is `module.weight = module.weight.to(device)`, which "
+        "the module refuses."
     ),
     why=(
         "A copy on another device is the result of an operation: no leaf, no `nn.Parameter`, and its `.grad` stays "

@@ -14,7 +14,8 @@ RULE = Rule(
     summary="A library that works on host memory is given a CUDA tensor.",
     what=(
         "A function of numpy, matplotlib, scikit-learn, OpenCV, pandas or scipy gets a CUDA tensor, or a list that "
-        "holds one: `np.mean(losses)`, `plt.plot(losses)`, `accuracy_score(y, predicted)`."
+        "holds one: `np.mean(losses)`, `plt.plot(losses)`, `accuracy_score(y, predicted)`. Or one is stored in a part "
+        "of an array: `scores[start:end] = output`."
     ),
     why=(
         "These libraries turn their arguments into numpy arrays, which a CUDA tensor refuses. On a machine without a "

@@ -26,9 +26,10 @@ def diagnose(event: ToHost) -> Iterator[Diagnosis]:
 
 
 def bring_to_cpu(diagnosis: Diagnosis, context: FixContext) -> Mend | None:
-    """Insert `.cpu()` behind the tensor. None where what is passed is a container of tensors."""
+    """Insert `.cpu()` behind the tensor. None where what is passed is a container of tensors, or the result is needed
+    where the tensor was."""
     event = diagnosis.event
-    operand = event.operand if isinstance(event, ToHost) else None
+    operand = event.operand if isinstance(event, ToHost) and event.function != "numpy operator" else None
     if operand is None or not edits.same_file(diagnosis, operand.site) or _same_extent(operand.site, event.site):
         return None
     node = context.node(operand.site)

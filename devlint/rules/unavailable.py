@@ -27,7 +27,8 @@ def speaker(event: DeviceUnavailable) -> str | None:
 
 def severity(event: DeviceUnavailable) -> Severity | None:
     """Return advice for a program that nothing shows to be meant for a machine without a GPU; else the rule's own."""
-    return None if event.evidence or event.visible is not None else "advice"
+    hidden = event.visible is not None and event.world != "cpu"
+    return None if event.evidence or hidden else "advice"
 
 
 def where(event: DeviceUnavailable) -> Site:

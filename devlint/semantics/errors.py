@@ -150,6 +150,9 @@ def _mixed(facts: _Facts) -> str:
     if name == "backward":
         expected, got = devices.get("self", "cuda:0"), devices.get("gradient", "cpu")
         return f"RuntimeError: invalid gradient at index 0 - expected device {expected} but got {got}"
+    if name == "grad":
+        given = dict(facts.operands())
+        return _gradient(_Facts({"tensor": given.get("self", "cpu"), "gradient": given.get("gradient", "cuda")}))
     if name == "parameters_to_vector":
         return "TypeError: Found two parameters on different devices, this is currently not supported."
     family = row.family if row is not None else ""
@@ -429,11 +432,24 @@ def _pin(facts: _Facts) -> str:
 
 def _gradient(facts: _Facts) -> str:
     gradient, tensor = facts.text("gradient", "cpu"), facts.text("tensor", "cuda")
+    (kind, _, index), (expected, _, at) = gradient.partition(":"), tensor.partition(":")
+    if kind == expected:
+        return (
+            f"RuntimeError: attempting to assign a gradient located on device with index '{index}' to a tensor located "
+            f"on device with index '{at}'. Please ensure that the gradient and the tensor are on the same device"
+        )
     return (
-        f"RuntimeError: attempting to assign a gradient with device type '{gradient.partition(':')[0]}' to a tensor "
-        f"with device type '{tensor.partition(':')[0]}'. Please ensure that the gradient and the tensor are on the "
+        f"RuntimeError: attempting to assign a gradient with device type '{kind}' to a tensor "
+        f"with device type '{expected}'. Please ensure that the gradient and the tensor are on the "
         "same device"
     )
+
+
+def _not_a_parameter(facts: _Facts) -> str:
+    kind, name = facts.text("type", "torch.cuda.FloatTensor"), facts.text("name", "weight")
+    if facts.text("form") == "register":
+        return f"TypeError: cannot assign '{kind}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+    return f"TypeError: cannot assign '{kind}' as parameter '{name}' (torch.nn.Parameter or None expected)"
 
 
 def _collective(facts: _Facts) -> str:
@@ -478,6 +494,7 @@ _KINDS: dict[str, Callable[[_Facts], str]] = {
     ),
     "non-leaf": _fixed("ValueError: can't optimize a non-leaf Tensor"),
     "gradient": _gradient,
+    "not-a-parameter": _not_a_parameter,
     "no-attribute": _no_attribute,
     "unbound": _unbound,
     "meta": _fixed("NotImplementedError: Cannot copy out of meta tensor; no data!"),
@@ -495,6 +512,7 @@ _FAMILIES = tuple(
         r"tensors to be on the same device|should be the same$|at the same device|same device type"
         r"|self and mask to be on the same device|two parameters on different devices|invalid gradient at index"
         r"|Expected tensor for .* to have the same device|different devices in metric calculation",
+        r"attempting to assign a gradient",
         r"can't convert \S+ device type tensor to numpy",
         r"indices should be either on",
         r"invalid device ordinal|Invalid device id",

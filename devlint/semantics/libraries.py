@@ -285,6 +285,15 @@ _FOR_GPUS = frozenset(
 """Packages that are built for CUDA alone, by their own installation pages."""
 
 
+_HOLDS_NOTHING = frozenset("io logging pathlib".split())
+"""Modules of the standard library whose objects are for the host alone, and keep nothing of what they are given."""
+
+
+def holds_nothing(path: str) -> bool:
+    """Whether the instances of a class outside the project never hold a tensor, a module or a device."""
+    return path.partition(".")[0] in _HOLDS_NOTHING
+
+
 def needs_gpu(path: str) -> bool:
     """Whether a module belongs to a package that can't be used without a GPU."""
     return path.partition(".")[0] in _FOR_GPUS

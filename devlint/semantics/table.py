@@ -30,7 +30,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -45,7 +45,7 @@ EFFECTS = frozenset(
         *("unknown", "host-library", "instance"),
     }
 )
-DEMANDS = frozenset({"combine", "strict", "index", "cpu", "generator", "any"})
+DEMANDS = frozenset({"combine", "strict", "index", "cpu", "generator", "mask", "any"})
 _AGREEING = frozenset({"combine", "strict"})
 
 
@@ -82,7 +82,9 @@ class Row:
     `family` tells which error a foreign input raises; `forward_result` and `forward_rank` describe a call of the
     module and come from its `.forward` row, which has the demands too. `to` says how `.to()` of an instance behaves:
     `in-place`, `returned` or `both`; `base` names the class whose methods it shares. `since` is the first torch release
-    that has the callable, where that matters.
+    that has the callable, where that matters. What follows from these is kept with them, for it is asked for at every
+    call: `short` is the name without its path, `kinds` has the parameters by name, `held` names what a module has that
+    must agree with its input, `takes_one` says that it may be called with one tensor alone.
     """
 
     name: str
@@ -103,6 +105,20 @@ class Row:
     to: str = ""
     base: str = ""
     since: str = ""
+    short: str = field(init=False, repr=False, compare=False)
+    kinds: dict[str, Kind] = field(init=False, repr=False, compare=False)
+    held: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    takes_one: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        first = self.parameters[0] if self.parameters else None
+        name = None if first is None else first.name
+        agrees = {demand for parameter, demand in self.demands if parameter == name} <= {"strict", "combine", "any"}
+        takes_one = first is not None and first.kind == "positional" and self.effect != "transparent" and agrees
+        object.__setattr__(self, "short", self.name.rpartition(".")[2])
+        object.__setattr__(self, "kinds", {parameter.name: parameter.kind for parameter in self.parameters})
+        object.__setattr__(self, "held", tuple(parameter for parameter, _ in self.demands if parameter != name))
+        object.__setattr__(self, "takes_one", takes_one)
 
 
 class TableError(ValueError):
@@ -228,12 +244,11 @@ def bind(row: Row, args: Sequence[T], kwargs: Mapping[str, T], receiver: T | Non
                 taken = count
     if not kwargs:
         return bound
-    known = {parameter.name for parameter in row.parameters}
+    kinds = row.kinds
     for name, value in kwargs.items():
-        if name not in known and _NUMPY_NAMES.get(name) in known:
+        if name not in kinds and _NUMPY_NAMES.get(name) in kinds:
             name = _NUMPY_NAMES[name]
-        variadic = any(p.name == name and p.kind == "variadic" for p in row.parameters)
-        bound[name] = [value] if variadic else value
+        bound[name] = [value] if kinds.get(name) == "variadic" else value
     return bound
 
 

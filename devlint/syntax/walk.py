@@ -23,21 +23,36 @@ def walk(node: Any) -> Iterator[ir.Node]:
     waiting = [node]
     while waiting:
         node = waiting.pop()
-        if node.__class__ in (list, tuple):
+        cls = node.__class__
+        if cls is list or cls is tuple:
             waiting.extend(reversed(node))
             continue
-        if isinstance(node, ir.Node):
-            yield node
-        elif not isinstance(node, (ir.Generator, ir.Parameters)):
+        slots = _BELOW.get(cls)
+        if slots is None:
+            slots = _BELOW[cls] = _slots_below(cls)
+        if not slots and not isinstance(node, ir.Node):
             continue
-        below = [getattr(node, slot) for slot in node.__slots__ if slot not in ("at", "_lower", "_body")]
-        if isinstance(node, ir.Function):
-            below.insert(0, node.body.statements)
-        for value in reversed(below):
+        if cls is not ir.Generator and cls is not ir.Parameters:
+            yield node
+        for slot in slots:
+            value = getattr(node, slot)
             if value.__class__ is dict:
                 waiting.extend(reversed(value.values()))
-            elif value.__class__ is not str:
+            elif value is not None and value.__class__ is not str:
                 waiting.append(value)
+        if cls is ir.Function:
+            waiting.append(node.body.statements)
+
+
+_BELOW: dict[type, tuple[str, ...]] = {}
+
+
+def _slots_below(cls: type) -> tuple[str, ...]:
+    """The slots of a class of nodes under which others may stand, last first; none for what is no node."""
+    if not issubclass(cls, (ir.Node, ir.Generator, ir.Parameters)):
+        return ()
+    slots: tuple[str, ...] = cls.__slots__
+    return tuple(slot for slot in reversed(slots) if slot not in ("at", "_lower", "_body"))
 
 
 def calls(module: ir.Module) -> list[tuple[str, ir.Call]]:

@@ -54,6 +54,46 @@ def test_when_has_the_sign_of_what_stands_there(condition: str, value: bool) -> 
     assert {tuple(when) for _, _, when in mixed(text)} == {(("", value),)}
 
 
+@pytest.mark.parametrize(
+    "move",
+    [
+        "b = b.cuda(a.get_device()) if a.is_cuda else b.cpu()",
+        "if a.is_cuda:\n        b = b.cuda()\n    else:\n        b = b.cpu()",
+    ],
+)
+def test_where_a_tensor_is_that_nothing_is_known_of_is_no_choice(move: str) -> None:
+    """It follows from what was computed; the other operands may have come from the same place."""
+    text = f"def near(a, b, bound):\n    {move}\n    return (a - b) <= bound\n"
+    text += "a = torch.somewhere(3)\nif torch.is_tensor(a):\n    near(a, y, abs(y))\n"
+    assert mixed(text) == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "row", "value", "whole"),
+    [
+        ("given.a or given.b", 3, True, True),
+        ("given.a or given.b", 5, False, False),
+        ("given.a and given.b", 3, True, False),
+        ("given.a and given.b", 5, False, True),
+        ("not (given.a or given.b)", 5, True, True),
+    ],
+)
+def test_when_says_no_more_of_a_part_than_is_sure(condition: str, row: int, value: bool, whole: bool) -> None:
+    """Where one of two holds, the whole condition is named; where both hold (or neither), the first is."""
+    rows = ["pass", "pass"]
+    rows[row // 2 - 1] = "x + z"
+    text = (
+        f"given = torch.somewhere()\nz = torch.zeros(2).cuda() if torch.cuda.is_available() else x\nif {condition}:\n"
+    )
+    events = analysed(HEAD + text + f"    {rows[0]}\nelse:\n    {rows[1]}\n").events
+    whens = {event.when for event in events if isinstance(event, MixedDevices)}
+    assert [choice.value for when in whens for choice in when] == [value]
+    (site,) = [choice.site for when in whens for choice in when]
+    assert site is not None
+    shown = text.splitlines()[2][site.at.col_offset : site.at.end_col_offset]
+    assert shown == (condition.removeprefix("not (").rstrip(")") if whole else "given.a")
+
+
 def test_when_names_the_choice() -> None:
     found = mixed("if args.cuda:\n    x = x.cuda()\nx + y\n")
     assert [(row, world) for row, world, _ in found] == [(3, "gpu1"), (3, "gpu2")]

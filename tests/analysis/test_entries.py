@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from devlint.config import Config
+from devlint.linter import check
 from tests.analysis.annotated import expected, found
 
 HEAD = "import torch\nfrom torch import nn\n"
@@ -153,6 +155,46 @@ def test_driven_files_are_entered_by_their_program_alone(tmp_path: Path) -> None
     assert [(e.row, e.code) for e in alone] == [(6, "DEV501")]
 
 
+@pytest.mark.parametrize("name", ["test_field.py", "field_test.py", "tests/field.py", "pkg/testing/field.py"])
+def test_modules_for_tests_are_where_the_tests_put_them(name: str, tmp_path: Path) -> None:
+    fake = (
+        "import torch\nfrom torch import nn\n"
+        "class Fake(nn.Module):\n    def forward(self, x):\n        return x + torch.ones(2)\n"
+    )
+    codes = {}
+    for path in (name, "other/field.py"):
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(fake)
+        codes[path] = [finding.code for finding in check([file], Config(root=tmp_path))]
+    assert codes == {name: [], "other/field.py": ["DEV303"]}
+
+
+OPEN = """
+from somewhere import Base
+class Conv(Base):
+    def __init__(self):
+        super().__init__()
+        self.linears = nn.ModuleList([nn.Linear(2, 2)])
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convs = nn.ModuleList([Conv()])
+        self.last = Conv()
+device = "cuda" if torch.cuda.is_available() else "cpu"
+net = Net().to(device)
+x = torch.zeros(2, device=device)
+print(net.convs[0].linears[0](x), net.last.linears[0](x))
+"""
+
+
+def test_parts_that_may_be_modules_may_move_with_the_whole(tmp_path: Path) -> None:
+    assert found(HEAD + OPEN, tmp_path) == []
+    own = OPEN.replace("from somewhere import Base\n", "class Base:\n    pass\n").replace("[Conv()]", "[]")
+    own = own.replace("print(net.convs[0].linears[0](x), ", "print(")
+    assert [e.code for e in found(HEAD + own, tmp_path / "other")] == ["DEV302"]
+
+
 def test_called_with_what_is_right_is_not_entered_again(tmp_path: Path) -> None:
     """A function that a run has reached is not given unknown arguments too."""
     text = (
@@ -160,3 +202,26 @@ def test_called_with_what_is_right_is_not_entered_again(tmp_path: Path) -> None:
         "print(f(torch.ones(1), 'cuda' if torch.cuda.is_available() else 'cpu'))\n"
     )
     assert found(text, tmp_path) == []
+
+
+def test_another_gpu_than_the_current_one_is_advice_where_no_caller_is_in_sight(tmp_path: Path) -> None:
+    """A process per GPU sets its device, and `.cuda()` goes there; "cuda:0" is another GPU in all but the first."""
+    severities = {}
+    for move in (".cuda()", '.to("cuda")', '.to("cuda:0")', ".cuda(0)"):
+        file = tmp_path / "net.py"
+        file.write_text(
+            HEAD + f"class Net(nn.Module):\n    def forward(self, x):\n        return x * torch.ones(2){move}\n"
+        )
+        severities[move] = [finding.severity for finding in check([file], Config(root=tmp_path))]
+    assert severities == {
+        ".cuda()": ["advice"],
+        '.to("cuda")': ["advice"],
+        '.to("cuda:0")': ["error"],
+        ".cuda(0)": ["error"],
+    }
+    program = HEAD + (
+        "class Net(nn.Module):\n    def forward(self, x):\n        return x * torch.ones(2).cuda()\n"
+        "if torch.cuda.device_count() > 1:\n    print(Net()(torch.ones(2, device='cuda:1')))\n"
+    )
+    (tmp_path / "program.py").write_text(program)
+    assert [f.severity for f in check([tmp_path / "program.py"], Config(root=tmp_path))] == ["error"]

@@ -40,11 +40,15 @@ from collections import deque; q = deque([1, 2]); q.appendleft(0); q.popleft(); 
 from collections import namedtuple; P = namedtuple("P", "x y"); p = P(1, y=2); x, y = p
 result = (p.x, p[1], x, y, len(p))
 from collections import namedtuple; P = namedtuple("P", ["x", "y"], defaults=[5]); result = P(1)._asdict()
+from collections import namedtuple; P = namedtuple("P", "x y"); p = P("a", "b")
+for name in p._fields: p = p._replace(**{name: getattr(p, name) + "c"})
+result = (p.x, p.y, P._fields)
 from typing import NamedTuple
 class P(NamedTuple):
     x: int
     y: int = 2
-p = P(1); result = (isinstance(p, tuple), isinstance(p, (list, tuple)), isinstance(p, dict), isinstance(p, str))
+p = P(1); kinds = (isinstance(p, tuple), isinstance(p, (list, tuple)), isinstance(p, dict), isinstance(p, str))
+result = (P._fields, p._fields, kinds)
 from collections import namedtuple; P = namedtuple("P", "x y"); p = P(1, 2)
 result = (P._fields, p._fields, hasattr(p, "_fields"), hasattr(p, "keys"), hasattr(p, "count"))
 from collections import namedtuple; P = namedtuple("P", "x y"); p = P(1, 2)
@@ -74,6 +78,9 @@ it = iter([1, 2]); result = (next(it), next(it), next(it, None))
 result = (isinstance(1, int), isinstance("a", (int, str)), isinstance([], list), isinstance(None, str))
 result = (hasattr("a", "upper"), getattr("a", "nope", 3), callable(len) or True, callable(3), hasattr([], "append"))
 result = (type(1) is int, type("a") is str, type([]) is list, type({}) is dict)
+def f(): pass
+class A: pass
+result = ([] == None, [1] != None, {} == None, f == None, A() == None, A != None)
 result = ([1].__class__((2, 3)), {}.__class__(a=1), (1,).__class__([2]), "a".__class__ is str)
 class A: x = 1
 result = (hasattr(A(), "__dict__"), hasattr(A(), "__class__"), hasattr(A(), "__call__"), hasattr(A(), "__len__"))
@@ -142,6 +149,12 @@ def test_known(text: str) -> None:
 
 RAISING = [
     "[].pop()",
+    "def f(a): pass\nf()",
+    "def f(a): pass\nf(1, 2)",
+    "def f(a, *, b): pass\nf(1)",
+    "def f(a): pass\nf(1, b=2)",
+    "class C:\n    def __init__(self, a): pass\nC()",
+    "class C:\n    def f(self, a): pass\nC().f()",
     "[1][3]",
     "(1, 2)[2]",
     "'abc'[9]",

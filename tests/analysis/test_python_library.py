@@ -136,6 +136,21 @@ def test_unknown_keys() -> None:
     assert _tensor(run["s"]).device == "cpu"
 
 
+def test_records_with_unknown_names_replaced() -> None:
+    """What an unknown name may have replaced is not known any more."""
+    run = Run(
+        "import collections, dataclasses, elsewhere, torch\nP = collections.namedtuple('P', 'x y')\n"
+        "@dataclasses.dataclass\nclass D:\n    x: int\n    y: int\n"
+        "changed = {elsewhere.name(): torch.zeros(2).cuda()}\n"
+        "p = P(torch.zeros(2), 1)._replace(**changed, y=2)\nd = dataclasses.replace(D(torch.zeros(2), 1), **changed)",
+        GPU2,
+    )
+    p, d = run["p"], run["d"]
+    assert isinstance(p, Instance) and isinstance(d, Instance)
+    assert isinstance(p.fields["x"], Unknown) and isinstance(p.fields["y"], Const)
+    assert isinstance(d.fields["x"], Unknown) and isinstance(d.fields["y"], Unknown)
+
+
 def test_branches_of_lists() -> None:
     """A list that one side of an open branch appends to may be longer; nobody says so by hand."""
     run = Run("xs = [1]\nif input():\n    xs.append(2)\nn = len(xs)\ny = xs[0]")
@@ -251,6 +266,16 @@ def test_text_of_json() -> None:
     assert not isinstance(run["text"], Const)
 
 
+def test_calls_that_others_make_need_not_fit_as_written() -> None:
+    """A decorator, an application of a part and a library call with arguments of their own."""
+    run = Run(
+        "import functools, click, torch\n@click.command()\ndef main(config):\n    return 1\nmain()\n"
+        "def f(a, b):\n    return a\ng = functools.partial(f, 1)\nx = g(2)\n"
+        "torch.library.something(lambda a, b: a)\nargs = torch.somewhere()\ny = f(*args)\nz = f(**args)\nend = 1"
+    )
+    assert run.ended and run.python("x") == 1 and run.python("end") == 1
+
+
 def test_instances_without_init() -> None:
     """`__new__` alone gives an instance that has only what is put into it."""
     run = Run(
@@ -302,3 +327,19 @@ def test_dispatch_by_class_and_by_name() -> None:
     assert [run.python(name) for name in "abcde"] == ["tensor", "tensor", "other", "a", "b"]
     assert run.python("m") == 5
     assert isinstance(run["n"], Unknown)
+
+
+def test_a_function_reads_what_its_names_hold_now() -> None:
+    """The same call gives something else after what it reads was bound anew, by whom and in whatever way."""
+    run = Run(
+        "import torch\nx = torch.zeros(2)\ny = torch.zeros(2)\ng = torch.zeros(2).cuda()\n"
+        "class C:\n    t = x\n"
+        "def of_module():\n    return x\ndef of_class():\n    return C.t\ndef of_top():\n    return y\n"
+        "def bind(v):\n    global x\n    x = v\n"
+        "before = [of_module(), of_class(), of_top()]\nbind(g)\nC.t = g\ny = g\n"
+        "after = [of_module(), of_class(), of_top()]\n"
+    )
+    for name, device in (("before", "cpu"), ("after", "cuda:0")):
+        held = run[name]
+        assert isinstance(held, Sequence)
+        assert [part.device for part in held.items if isinstance(part, Tensor)] == [device] * 3

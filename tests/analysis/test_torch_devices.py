@@ -20,6 +20,24 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 
 PROGRAMS = {
+    "an item of a list of all GPUs": """
+gpus = tuple(range(torch.cuda.device_count()))
+a = gpus  #= [] [0] [0,1]
+b = [f"cuda:{i}" for i in gpus if i]  #= [] [] ['cuda:1']
+first = gpus[0]  # DEV107: cpu
+second = [torch.device(f"cuda:{i}") for i in gpus][1]  # DEV101: gpu1
+""",
+    "a share of each GPU": """
+count = torch.cuda.device_count()
+c = torch.ones(2) / count  #= cpu
+d = 0 if count == 0 else 6 // count  #= 0 6 3
+try:
+    e = 6 % count
+except ZeroDivisionError:
+    e = 1
+f = e  #= 1 0 0
+g = 6 // count  # DEV107: cpu
+""",
     "handles": """
 x = torch.zeros(1, device=device)
 net = nn.Linear(1, 1).to(device)

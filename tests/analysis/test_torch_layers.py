@@ -16,6 +16,27 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 
 PROGRAMS = {
+    "a causal mask is not read": """
+net = nn.Transformer(8, 2, 1, 1, 16, batch_first=True).to(device)
+x = torch.rand(2, 4, 8, device=device)
+mask = nn.Transformer.generate_square_subsequent_mask(4)
+a = net(x, x, tgt_mask=mask)  #= gpu
+b = net(x, x, src_mask=mask, tgt_key_padding_mask=torch.zeros(2, 4, dtype=torch.bool, device=device))  #= gpu
+""",
+    "a causal mask is read where there is one of padding": """
+net = nn.Transformer(8, 2, 1, 1, 16, batch_first=True).to(device)
+x = torch.rand(2, 4, 8, device=device)
+mask = nn.Transformer.generate_square_subsequent_mask(4)
+padding = torch.zeros(2, 4, device=device)
+net(x, x, tgt_mask=mask, tgt_key_padding_mask=padding)  # DEV302: gpu1 gpu2
+""",
+    "an encoder reads its mask where there is one of padding": """
+net = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 1).to(device)
+x = torch.rand(2, 4, 8, device=device)
+mask = nn.Transformer.generate_square_subsequent_mask(4)
+a = net(x, mask)  #= gpu
+net(x, mask, src_key_padding_mask=torch.zeros(2, 4, device=device))  # DEV302: gpu1 gpu2
+""",
     "linear and convolution": """
 x = torch.zeros(1, 3, 8, 8, device=device)
 a = nn.Conv2d(3, 4, 3).to(device)(x)  #= gpu

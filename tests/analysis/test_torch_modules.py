@@ -139,6 +139,78 @@ class Net(nn.Module):
         return x * self.w["a"]
 Net().to(device)(torch.zeros(2, device=device))
 """,
+    "a parameter is moved into its own place": """
+net = nn.Linear(2, 1)
+net.weight = net.weight.to(device)  # DEV203: gpu1 gpu2
+""",
+    "a parameter moves itself in forward": """
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(2))
+    def forward(self, x):
+        self.scale = self.scale.to(x.device)  # DEV203: gpu1 gpu2
+        return x * self.scale
+Scale()(torch.ones(2, device=device))
+""",
+    "a parameter is registered by its moved copy": """
+net = nn.Linear(2, 1)
+net.register_parameter("scale", nn.Parameter(torch.ones(2)).to(device))  # DEV203: gpu1 gpu2
+""",
+    "no parameter is left to a module": """
+class Line(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.slope = nn.Parameter(torch.ones(1)).to(device)  # DEV203: gpu1 gpu2
+torch.optim.SGD(Line().parameters(), lr=0.1)
+""",
+    "copies of parameters that may be kept": """
+class Net(nn.Module):
+    def __init__(self, other):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(2))
+        self.fixed = nn.Parameter(torch.ones(2), requires_grad=False).to(device)
+        self.start = other.weight.to(device)
+        self.first = next(other.parameters()).to(device)
+    def forward(self, x):
+        self.weight = self.weight.to(x.device)
+        return x * self.weight
+other = nn.Linear(2, 1)
+net = Net(other).to(device)
+a = net(torch.ones(2, device=device))  #= gpu
+weight = other.weight
+del other.weight
+other.weight = weight.to(device)
+other.bias = nn.Parameter(other.bias.to(device))
+b = other.weight  #= gpu
+c = other.bias  #= gpu
+""",
+    "a layer is added in a later round": """
+net = nn.Sequential(nn.Linear(2, 2)).to(device)
+x = torch.ones(1, 2, device=device)
+for epoch in range(4):
+    y = net(x)  # DEV302: gpu1 gpu2
+    if epoch == 1:
+        net.append(nn.Linear(2, 2))
+""",
+    "a layer replaces another when that is called for": """
+net = nn.Sequential(nn.Linear(2, 2)).to(device)
+x = torch.ones(1, 2, device=device)
+for epoch in range(4):
+    y = net(x)  # DEV302: gpu1 gpu2
+    if y.sum().item() < 1e9:
+        net[0] = nn.Linear(2, 2)
+""",
+    "layers are added where the others are": """
+net = nn.Sequential(nn.Linear(2, 2)).to(device)
+x = torch.ones(1, 2, device=device)
+for epoch in range(4):
+    y = net(x)
+    if y.sum().item() < 1e9:
+        net.append(nn.Linear(2, 2).to(device))
+        net.head = nn.Linear(2, 2, device=device)
+a = x  #= gpu
+""",
     "replaced after a move": """
 net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)).to(device)
 net[1] = nn.Linear(2, 3)

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from devlint.analysis.events import ToHost
+from devlint.analysis.values import Tensor, Unknown
 from tests.analysis.annotated import assert_observed, assert_predicted
+from tests.analysis.programs import Run
 from tests.rules.machines import Machines
 
 HEAD = """\
@@ -186,6 +189,71 @@ a = grid[0][1:]  #= ndarray
 b = torch.from_numpy(grid[:, 0]).ndim  #= 1
 c = torch.from_numpy(grid[None, ..., 1:]).ndim  #= 3
 d = torch.from_numpy(grid[1]).ndim  #= 1
+""",
+    "shapes that are written out": """
+x = torch.zeros(4)
+a = x.reshape(4, 1).ndim  #= 2
+b = torch.reshape(x, (2, 2, 1)).ndim  #= 3
+c = x.repeat(2, 1).ndim  #= 2
+d = torch.zeros(1).reshape(()).ndim  #= 0
+e = x.reshape(x.shape[0], *((1,) * 2)).ndim  #= 3
+y = torch.ones(4, 2, device=device)
+torch.zeros(1).reshape(()) * y
+x.reshape(4, 1) * y  # DEV301: gpu1 gpu2
+""",
+    "tuples with names are indexed as others": """
+x = torch.rand(4, 3, device=device)
+a = x.max(1)[1]  #= gpu
+b = torch.max(x, dim=1, keepdim=True)[0]  #= gpu
+c = x.topk(2)[-1]  #= gpu
+d = x.sort(1)[:1]  #= [cpu] [cuda:0] [cuda:0]
+e = len(x.min(1))  #= 2 ?
+x.max(1)[1].data.numpy()  # DEV401: gpu1 gpu2
+""",
+    "operators take numbers of numpy's, and no arrays": """
+import numpy as np
+x = torch.rand(2, device=device)
+a = x * np.float32(2.0) + np.sqrt(3.0)  #= gpu
+b = x + np.random.normal(0, 0.1)  #= gpu
+c = x.cpu() * np.array([1.0, 2.0])  #= cpu
+x + np.random.normal(0, 0.1, size=2)  # DEV401: gpu1 gpu2
+""",
+    "a part of an array is filled": """
+import numpy as np
+grid = np.zeros((2, 3))
+rows = torch.zeros(2, 3, device=device)
+grid[0] = rows[0].cpu()
+grid[1] = rows[1]  # DEV402: gpu1 gpu2
+""",
+    "a column of an array is filled from a list": """
+import numpy as np
+grid = np.zeros((2, 3))
+values = [torch.zeros((), device=device), torch.ones((), device=device)]
+grid[:, 0] = values  # DEV402: gpu1 gpu2
+""",
+    "an element of an array asks for the number, and so does an index": """
+import numpy as np
+grid, line, names = np.zeros((2, 3)), np.zeros(2), np.array(["a", "b"])
+rows = torch.zeros(2, 3, device=device)
+for i, row in enumerate(rows):
+    grid[i, 0] = row.sum()
+    grid[i][1] = row[2]
+    line[i] = row.mean()
+    name = names[row.argmax()]
+line[np.random.choice(2)] = rows.sum()
+things = np.empty(2, dtype=object)
+things[1] = rows
+a = grid  #= ndarray
+grid[rows[:, 0] > 0]  # DEV402: gpu1 gpu2
+""",
+    "numpy arranges a tensor by the tensor's own method": """
+import numpy as np
+rows = torch.zeros(2, 3, device=device)
+np.swapaxes(rows, 0, 1)
+np.squeeze(rows)
+a = np.reshape(np.zeros(4), (2, 2))  #= ndarray
+b = np.diff(np.zeros(4))  #= ndarray
+np.reshape(rows, (3, 2))  # DEV402: gpu1 gpu2
 """,
     "what a program sets on a tensor": """
 w = nn.Parameter(torch.zeros(3, device=device))
@@ -459,3 +527,22 @@ def test_predicted(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_observed(name: str, tmp_path: Path, machines: Machines) -> None:
     assert_observed(HEAD + PROGRAMS[name], tmp_path, machines)
+
+
+def test_an_element_of_what_has_no_dimensions() -> None:
+    """`loss.data[0]` was a number before tensors without dimensions came; it raises now."""
+    run = Run("import torch\nloss = torch.zeros(3).mean()\nx = loss.data[0]\ny = loss[None]\nz = torch.zeros(3)[0]\n")
+    assert isinstance(run["x"], Unknown)
+    assert isinstance(run["y"], Tensor) and isinstance(run["z"], Tensor)
+
+
+def test_what_a_file_holds_need_not_be_a_tensor() -> None:
+    """A date, a list of names: until tensors alone can do what is done with it."""
+    run = Run(
+        "import datetime, numpy as np, torch\nheld = torch.load('x.pt', map_location='cuda')\n"
+        "step = datetime.timedelta(days=held['days'])\ndates = np.array([held['start'] + step * t for t in range(3)])\n"
+        "place = np.argmax(np.array(['a']) == held['names'])\n"
+    )
+    assert run.ended and not run.events(ToHost)
+    counts = Run("import numpy as np, torch\nx = torch.load('x.pt', map_location='cuda')['n']\nnp.array(x.view(-1))\n")
+    assert len(counts.events(ToHost)) == 1

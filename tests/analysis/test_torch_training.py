@@ -41,6 +41,25 @@ d = isinstance(optimizer, object)  #= True
 e = isinstance(optimizer, torch.optim.Optimizer)  #= True ?
 f = isinstance(torch.return_types.max((torch.zeros(1), torch.zeros(1))), tuple)  #= True ?
 """,
+    "gradients handed to a copy on the host": """
+net, shared = nn.Linear(2, 1).to(device), nn.Linear(2, 1)
+net(torch.ones(1, 2, device=device)).sum().backward()
+for p, q in zip(net.parameters(), shared.parameters()):
+    if q.grad is not None:
+        break
+    q.grad = p.grad  # DEV302: gpu1 gpu2
+""",
+    "gradients handed over as copies": """
+net, shared = nn.Linear(2, 1).to(device), nn.Linear(2, 1)
+net(torch.ones(1, 2, device=device)).sum().backward()
+for p, q in zip(net.parameters(), shared.parameters()):
+    q._grad = p.grad.to(q.device)
+    p.grad = None
+a = shared.weight.grad  #= cpu
+for p in net.parameters():
+    p.grad = torch.zeros_like(p)
+b = net.weight.grad  #= gpu
+""",
     "built before the move": """
 net = nn.Linear(2, 1)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)

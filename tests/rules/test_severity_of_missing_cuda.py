@@ -79,6 +79,20 @@ MEANT = {
 }
 
 NOT_SHOWN = {
+    "an option that says which GPU": """\
+        import argparse, os
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--gpu", default="0", help="which GPU")
+        os.environ["CUDA_VISIBLE_DEVICES"] = parser.parse_args().gpu
+        print(torch.ones(2).cuda())
+        """,
+    "leaves one GPU for itself": """\
+        import os
+        os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+        import torch
+        print(torch.ones(2).cuda())
+        """,
     "never asks": """\
         import torch
         print(torch.ones(2).cuda())
@@ -258,3 +272,15 @@ def test_what_comes_after_the_end_of_a_run_is_counted(tmp_path: Path, body: str,
     found = [f for f in check([tmp_path / "program.py"], Config(root=tmp_path)) if f.code in ("DEV102", "DEV107")]
     assert sorted(finding.location.start.row for finding in found) == rows
     assert ("1 more use of CUDA follows" in found[0].message) is (rows == [5])
+
+
+def test_each_index_that_is_written_is_told(tmp_path: Path) -> None:
+    """The second is to be mended too; what only passes an index on is not where it is written."""
+    text = (
+        "import torch\nif torch.cuda.is_available():\n    ids = [int(name) for name in ('1',)]\n"
+        "    a = torch.ones(2).cuda(1)\n    with torch.cuda.device(1):\n        pass\n"
+        "    b = torch.ones(2).cuda(ids[0])\n"
+    )
+    write(tmp_path, program=text)
+    found = check([tmp_path / "program.py"], Config(root=tmp_path))
+    assert [(finding.code, finding.location.start.row) for finding in found] == [("DEV101", 4), ("DEV101", 5)]

@@ -303,6 +303,12 @@ SIMULATED: list[tuple[str, str, dict[str, object]]] = [
         {"expected": "cuda:1", "found": CUDA},
     ),
     ("setattr(a.requires_grad_(), 'grad', b)", "gradient", {"gradient": CPU, "tensor": CUDA}),
+    ("setattr(nn.Linear(3, 3), 'weight', a)", "not-a-parameter", {"name": "weight"}),
+    (
+        "nn.Linear(3, 3).register_parameter('scale', nn.Parameter(b).cuda())",
+        "not-a-parameter",
+        {"name": "scale", "form": "register"},
+    ),
     (
         "torch.serialization._deserialize('cuda', b.untyped_storage(), 'cuda:5')",
         "deserialize",

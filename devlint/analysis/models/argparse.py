@@ -198,6 +198,12 @@ def parse_into_dataclasses(machine: Machine, instance: Instance, call: Call) -> 
     return Sequence("tuple", [Unknown("args", True)], True)
 
 
+def _says_which(default: Value) -> bool:
+    """Whether an option is about which GPU, by its default: `--gpu 0`. One that is -1 may be for the CPU."""
+    number = default.value if isinstance(default, Const) else None
+    return (type(number) is int and number >= 0) or (isinstance(number, str) and number.isdigit())
+
+
 def _namespace(machine: Machine, instance: Instance, call: Call) -> Value:
     options: tuple[Option, ...] = instance.state.get("options", ())
     given = _command_line(machine, call)
@@ -209,7 +215,7 @@ def _namespace(machine: Machine, instance: Instance, call: Call) -> Value:
     exact = None if given is None else _parsed(options, given)
     for option in options:
         default = option.default
-        if is_gpu_flag(option.dest):
+        if is_gpu_flag(option.dest) and not _says_which(default):
             machine.testify("option", call.frame)
         if isinstance(default, Const) and default.site is not None and parse_device(str(default.value)) is not None:
             machine.testify("option", call.frame)

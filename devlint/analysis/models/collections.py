@@ -151,11 +151,12 @@ def tuple_as_dict(machine: Machine, instance: Instance, call: Call) -> Value | N
 
 
 def tuple_replace(machine: Machine, instance: Instance, call: Call) -> Value | None:
-    """`point._replace(x=1)`."""
+    """`point._replace(x=1)`; of names that are not known any may be meant."""
     if _parts(instance) is None:
         return None
     made = Instance(instance.cls, machine.site(call.node, call.frame))
-    made.fields = {**instance.fields, **call.keywords}
+    kept = dict.fromkeys(instance.fields, UNKNOWN) if call.open else instance.fields
+    made.fields = {**kept, **call.keywords}
     return made
 
 

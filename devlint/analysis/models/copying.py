@@ -111,7 +111,7 @@ def copy_module_state(state: ModuleState, memo: dict[int, Value]) -> ModuleState
     made.kinds = dict(state.kinds)
     made.places = dict(state.places)
     made.children = None if state.children is None else [copied(child, memo) for child in state.children]
-    made.row = state.row
+    made.row, made.forward = state.row, state.forward
     made.unsure = state.unsure
     made.device = state.device
     made.moved_at = state.moved_at

@@ -9,10 +9,11 @@ from devlint.analysis.classes import external_bases
 from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, METHODS, Call, method_models, models, on
 from devlint.analysis.events import MixedDevices, MovedParameter, Operand, Site
+from devlint.analysis.leaves import moved_leaf
 from devlint.analysis.machine import Crash
 from devlint.analysis.models.copying import copied
 from devlint.analysis.models.torch_files import relocated
-from devlint.analysis.origins import Origin, marks
+from devlint.analysis.origins import marks
 from devlint.analysis.plain import key_of
 from devlint.analysis.results import derived
 from devlint.analysis.values import (
@@ -55,7 +56,7 @@ def initialise(machine: Machine, made: Instance, call: Call) -> Value:
     """What an optimizer keeps; non-leaf tensors are refused."""
     parameters = _parameters(machine, call.argument(0, "params"), call)
     for tensor in parameters:
-        source = _moved_leaf(tensor)
+        source = moved_leaf(tensor)
         if source is not None:
             if machine.trying:
                 raise Crash
@@ -117,17 +118,6 @@ def _class_name(made: Instance, call: Call) -> str:
         return next((path.rpartition(".")[2] for path in external_bases(made.cls)), "")
     function = call.node.function if isinstance(call.node, ir.Call) else None
     return function.name if isinstance(function, ir.Attribute) else getattr(function, "id", "")
-
-
-def _moved_leaf(tensor: Tensor) -> Origin | None:
-    """The move that made a copy of a parameter or leaf, where the copy is what was given."""
-    origin = tensor.origin
-    if origin is None or origin.kind != "moved" or origin.source is None:
-        return None
-    source = origin.source
-    if (source.is_parameter or source.requires_grad) and source.device != tensor.device and not tensor.is_parameter:
-        return origin
-    return None
 
 
 def _parameters(machine: Machine, value: Value | None, call: Call) -> list[Tensor]:

@@ -100,12 +100,12 @@ def fields(machine: Machine, call: Call) -> Value | None:
 
 @models("dataclasses.replace")
 def replace(machine: Machine, call: Call) -> Value | None:
-    """`replace(x, name=value)`: the class is built anew."""
+    """`replace(x, name=value)`: the class is built anew; of names that are not known any may be meant."""
     value = call.positional[0] if call.positional else UNKNOWN
     names = _names(value)
     if names is None or not isinstance(value, Instance):
         return UNKNOWN
-    keywords = {name: value.fields[name] for name in names if name in value.fields}
+    keywords = {name: UNKNOWN if call.open else value.fields[name] for name in names if name in value.fields}
     return call_value(machine, value.cls, call.with_arguments([], {**keywords, **call.keywords}))
 
 

@@ -108,7 +108,9 @@ def load(machine: Machine, call: Call) -> Value:
         )
     if saved is not None:
         return copied(saved, {})
-    if machine.has_cuda or call.open or machine.protocol or (passes_on(call) and not _is_left_out(machine, where)):
+    if machine.has_cuda or call.open or machine.protocol or not machine.state.alive:
+        return UNKNOWN
+    if passes_on(call) and not _is_left_out(machine, where):
         return UNKNOWN
     if not gpu_is_asked_for(machine) and not saves(machine, call):
         site = machine.site(call.node, call.frame)

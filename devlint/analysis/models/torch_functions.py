@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
 from devlint.analysis.backward import wait_for_function
@@ -55,8 +55,19 @@ if TYPE_CHECKING:
 
 # -- what the world answers
 
+LIBRARIES: Final = (
+    *("accelerate.utils", "accelerate.utils.imports", "diffusers.utils", "diffusers.utils.import_utils"),
+    *("transformers", "transformers.utils", "transformers.utils.import_utils", "transformers.file_utils"),
+)
+"""Modules of libraries that pass on what they ask of torch: `is_torch_xpu_available`."""
+ABSENT: Final = ("xpu", "npu", "mlu", "musa", "hpu", "sdaa", "xla", "tpu", "ccl", "neuroncore", "habana_gaudi")
 
-@models("torch.cuda.is_available", "torch.accelerator.is_available")
+
+@models(
+    "torch.cuda.is_available",
+    "torch.accelerator.is_available",
+    *(f"{module}.{name}" for module in LIBRARIES for name in ("is_cuda_available", "is_torch_cuda_available")),
+)
 def is_available(machine: Machine, call: Call) -> Value:
     """`torch.cuda.is_available()`: asking is evidence that the program means to run without a GPU."""
     machine.consulted.add("availability")
@@ -96,13 +107,22 @@ def read_visible(machine: Machine, call: Call) -> None:
 @models(
     "torch.backends.mps.is_available",
     "torch.backends.mps.is_built",
-    "torch.xpu.is_available",
     "torch.mps.is_available",
+    *(f"{module}.is_{torch}mps_available" for module in LIBRARIES for torch in ("", "torch_")),
+)
+def mps_available(machine: Machine, call: Call) -> Value:
+    """Nor is there a GPU of Apple's: a program for machines with one means to run without CUDA."""
+    machine.testify("availability", call.frame)
+    return const(False)
+
+
+@models(
+    "torch.xpu.is_available",
     *(f"torch.{name}.is_available" for name in OUTSIDE_TORCH),
+    *(f"{module}.is_{torch}{name}_available" for module in LIBRARIES for torch in ("", "torch_") for name in ABSENT),
 )
 def other_available(machine: Machine, call: Call) -> Value:
     """Other accelerators are absent."""
-    machine.testify("availability", call.frame)
     return const(False)
 
 
