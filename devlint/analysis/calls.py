@@ -47,7 +47,7 @@ MAX_SAME_ON_STACK = 3
 MAX_DESCENT = 9
 MAX_CONTEXTS = 12
 MIN_STEPS_CONTEXTS = 400
-SHARE_OF_CONTEXTS = 3
+SHARE_OF_CONTEXTS = 5
 MAX_STEPS_ABROAD = 500
 
 
@@ -73,7 +73,7 @@ def invoke(
     """Run a user function with these arguments.
 
     Bounded: depth 24, the same function three times on the stack (nine times on the way down a structure), 12 distinct
-    contexts of a function in one run (more where they took 400 steps or a third of the run's budget at most together),
+    contexts of a function in one run (more where they took 400 steps or a fifth of the run's budget at most together),
     500 steps in other files than the one that is entered by protocol; past that the result is CUT. A call in a context
     that was seen with an unchanged heap is answered from memory.
     """
@@ -81,7 +81,9 @@ def invoke(
     if machine.trace is not None and SCRIPTED in function.attributes:
         return untraced(machine, lambda: invoke(machine, function, arguments, receiver, is_forward))
     machine.visited[node] = None
-    if len(machine.stack) >= MAX_DEPTH or _is_too_deep(machine, node, arguments, receiver):
+    again = machine.stack.count(node)
+    descends = again > 0 and _descends(machine, node, arguments, receiver)
+    if len(machine.stack) >= MAX_DEPTH or again >= (MAX_DESCENT if descends else MAX_SAME_ON_STACK):
         return _cut(machine, "depth", node, receiver)
     key = _context(machine, function, arguments, receiver)
     if key is not None:
@@ -90,10 +92,10 @@ def invoke(
             remembered: Value = hit[0]
             machine.cuts += remembered is CUT
             return remembered
-    times, spent = machine.contexts.get(node, (0, 0))
+    times, spent, descended = machine.contexts.get(node, (0, 0, 0))
     if times >= MAX_CONTEXTS and spent > max(MIN_STEPS_CONTEXTS, machine.budget // SHARE_OF_CONTEXTS):
         return _cut(machine, "contexts", node, receiver)
-    machine.contexts[node] = times + 1, spent
+    machine.contexts[node] = times + 1, spent, descended
     leaves = machine.home is not None and machine.left_at is None and function.frame.namespace.path != machine.home
     if machine.home is not None and function.frame.namespace.path != machine.home:
         abroad = machine.abroad if machine.left_at is None else machine.abroad + machine.steps - machine.left_at
@@ -125,8 +127,7 @@ def invoke(
         if leaves and machine.left_at is not None:
             machine.abroad += machine.steps - machine.left_at
             machine.left_at = None
-        times = machine.contexts[node][0]
-        machine.contexts[node] = times, spent + machine.steps - began_at  # calls of itself inside are counted once
+        _count_context(machine, node, machine.steps - began_at, descended, descends)
     machine.stack.pop()
     machine.activations.pop()
     for choice in frame.settled:
@@ -141,18 +142,23 @@ def invoke(
     return result
 
 
-def _is_too_deep(machine: Machine, node: ir.Function, arguments: Call, receiver: Value | None) -> bool:
-    """Whether a function has called itself as often as it may: on the way down a structure more often than else."""
-    times = machine.stack.count(node)
-    if times < MAX_SAME_ON_STACK or times >= MAX_DESCENT:
-        return times >= MAX_DESCENT
+def _count_context(machine: Machine, node: ir.Function, steps: int, before: int, descends: bool) -> None:
+    """Count what a call took. Calls of itself inside count again in the calls around them, but on the way down a
+    structure, which has an end."""
+    times, spent, descended = machine.contexts[node]
+    counted = steps - (descended - before)
+    machine.contexts[node] = times, spent + counted, descended + counted if descends else descended
+
+
+def _descends(machine: Machine, node: ir.Function, arguments: Call, receiver: Value | None) -> bool:
+    """Whether a function calls itself on a part of what it was given."""
     outer = next((active for active in reversed(machine.activations) if active.frame.function is node), None)
     if outer is None:
-        return True
+        return False
     whole = (outer.receiver, *outer.call.positional, *outer.call.keywords.values())
-    parts = {_key(part) for value in whole for part in _parts(value)}
+    parts = {_key(part) for value in whole for part in _parts(value) if part.__class__ is not Unknown}
     given = (receiver, *arguments.positional, *arguments.keywords.values())
-    return not any(_key(value) in parts for value in given if value is not None)
+    return bool(parts) and any(_key(value) in parts for value in given if value is not None)
 
 
 def _parts(value: Value | None) -> Iterable[Value]:

@@ -121,7 +121,7 @@ def is_given_by_heir(cls: Value, name: str) -> bool:
 def _gives(cls: Class, name: str) -> bool:
     return name in cls.fields or any(
         isinstance(node, ir.Assign)
-        and any(isinstance(target, ir.Attribute) and target.name == name for target in node.targets)
+        and any(isinstance(target, ir.Attribute) and target.name == name for target in walk(node.targets))
         for node in walk(cls.node.body)
     )
 

@@ -266,7 +266,8 @@ class Machine:
         self.quiet = 0
         self.stack: list[ir.Function] = []
         self.activations: list[Activation] = []
-        self.contexts: dict[ir.Function, tuple[int, int]] = {}
+        self.contexts: dict[ir.Function, tuple[int, int, int]] = {}
+        """How often functions were run in this run, the steps that they took, and those of them in descents."""
         self.cuts = 0
         """How many calls a bound has left out."""
         self.latest: dict[ir.Function, int] = {}

@@ -15,7 +15,8 @@ RULE = Rule(
     what=(
         "`generator=` of a random function or method is a CPU generator while the tensor is created on the "
         "accelerator, or the reverse: a CUDA generator given to `torch.randperm(n)`, to a sampler or to a DataLoader, "
-        "which draw on the CPU. Keeping the generator on the CPU and moving what it drew is right, and silent."
+        "which draw on the CPU. A check of the program's own that refuses a generator of another device is told, too. "
+        "Keeping the generator on the CPU and moving what it drew is right, and silent."
     ),
     why="A generator belongs to one device, and torch raises where it is used on another.",
     example=Example(

@@ -511,6 +511,20 @@ out = net(torch.zeros(1, 2))  #= gpu
 logged = log[0]  #= gpu
 handle.remove()
 """,
+    "what heirs set": """
+# silent
+class Pooled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(4, 2)
+    def forward(self, x):
+        eps = torch.FloatTensor([1e-8]).to(self.device)
+        return self.table(x) / (self.scale + eps)
+class Layer(Pooled):
+    def __init__(self, device):
+        super().__init__()
+        self.device, self.scale = device, 2.0
+""",
     "bases that torch keeps for itself": """
 from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.loss import _Loss, _WeightedLoss
