@@ -33,8 +33,10 @@ from devlint.analysis.values import (
     NONE,
     STRING,
     UNKNOWN,
+    Bound,
     Const,
     External,
+    Function,
     Instance,
     Mapping,
     Sequence,
@@ -286,7 +288,6 @@ def _append(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     "double",
     "bfloat16",
     "requires_grad_",
-    "apply",
     "share_memory",
     "type",
     "compile",
@@ -298,6 +299,20 @@ def _itself(machine: Machine, value: Instance, name: str, call: Call) -> Value:
         for part in submodules(value).values():
             machine.store.put(part.state, "training", flag)
     return value
+
+
+@on(_BASE, "apply")
+def _apply(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    """`module.apply(f)`: `f` gets every submodule, and the module itself at last."""
+    function = call.argument(0, "fn")
+    if isinstance(function, (Function, Bound)):
+        parts = list(submodules(value).values())
+        for part in reversed(parts[:_MOST_APPLIED]):
+            call_value(machine, function, call.with_arguments([part]))
+    return value
+
+
+_MOST_APPLIED: Final = 32
 
 
 @on(_BASE, "keys", "values", "items")

@@ -211,6 +211,27 @@ for epoch in range(4):
         net.head = nn.Linear(2, 2, device=device)
 a = x  #= gpu
 """,
+    "a function that gets every submodule": """
+seen = []
+def begin(part):
+    seen.append(type(part).__name__)
+    if isinstance(part, nn.Linear):
+        part.weight.data = torch.zeros(2, 2)
+net = nn.Sequential(nn.Linear(2, 2), nn.ReLU()).to(device)
+same = net.apply(begin) is net
+a = same  #= True
+b = net[0].weight  #= cpu
+c = net[0].bias  #= gpu
+n = len(seen)  #= 3
+""",
+    "a function that gets every submodule, and keeps it where it is": """
+def begin(part):
+    if isinstance(part, nn.Linear):
+        part.weight.data.copy_(torch.zeros(2, 2))
+        nn.init.zeros_(part.bias)
+net = nn.Sequential(nn.Linear(2, 2), nn.ReLU()).to(device).apply(begin)
+a = net(torch.ones(1, 2, device=device))  #= gpu
+""",
     "replaced after a move": """
 net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)).to(device)
 net[1] = nn.Linear(2, 3)

@@ -199,6 +199,7 @@ d = torch.zeros(1).reshape(()).ndim  #= 0
 e = x.reshape(x.shape[0], *((1,) * 2)).ndim  #= 3
 y = torch.ones(4, 2, device=device)
 torch.zeros(1).reshape(()) * y
+f = x.reshape(1, 4).expand_as(torch.zeros(2, 4)).ndim  #= 2
 x.reshape(4, 1) * y  # DEV301: gpu1 gpu2
 """,
     "tuples with names are indexed as others": """
