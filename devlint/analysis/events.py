@@ -86,9 +86,10 @@ class Operand:
     marks: tuple[Mark, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Choice:
-    """A condition that the program leaves open, with the answer on this path."""
+    """A condition that the program leaves open, with the answer on this path. Not frozen only because it is made so
+    often."""
 
     condition: str
     value: bool

@@ -224,7 +224,7 @@ class Machine:
         self.ranks: set[tuple[str, int, int]] = set()
         """Where an option for the rank was read: the number knows its place."""
         self.transparent: dict[ir.Function, int] = {}
-        """Decorators that were long at work and gave back what they decorated, and how often."""
+        """Decorators that gave back what they decorated, and how often; long work counts more."""
         self.built: dict[Class, Built] = {}
         """What building an instance by protocol made, by class."""
         self.met: set[ir.Node] = set()
