@@ -154,7 +154,7 @@ _INSTALLED = frozenset(
 
 _RUN_STATE = (
     "steps budget assume promoted path home abroad left_at trying quiet stack activations contexts memo settled worker "
-    "protocol guards elsewhere"
+    "protocol guards elsewhere building built_on_cpu"
 ).split()
 
 
