@@ -12,6 +12,7 @@ from devlint.analysis.dispatch import METHODS, MODELS, Call
 from devlint.analysis.frames import Frame
 from devlint.analysis.machine import SCRIPTED
 from devlint.analysis.values import (
+    MAX_ITEMS,
     TRUE,
     UNKNOWN,
     Bound,
@@ -115,19 +116,21 @@ _OFTEN = 3
 def _called(machine: Machine, applied: Value, value: Value, node: Any, frame: Frame) -> Value:
     """Call a decorator of the project's own.
 
-    One that works long and gives back what it decorated, each time, writes documentation or keeps a record: after
-    `_OFTEN` times it is taken at its word, for a library may use it at thousands of places.
+    One that gives back what it decorated, each time, writes documentation or keeps a record: it is taken at its word
+    when it has done so more often than a record is kept apart, or `_OFTEN` times where it works long, for a library may
+    use it at thousands of places.
     """
     function = applied.node if isinstance(applied, Function) else None
-    if function is not None and machine.transparent.get(function, 0) >= _OFTEN:
+    if function is not None and machine.transparent.get(function, 0) >= MAX_ITEMS:
         return value
     before = machine.steps
     result = call_value(machine, applied, Call([value], {}, node, frame))
     if function is not None:
         if result is not value:
             machine.transparent[function] = -sys.maxsize
-        elif machine.steps - before >= _EXPENSIVE:
-            machine.transparent[function] = machine.transparent.get(function, 0) + 1
+        else:
+            counts = MAX_ITEMS // _OFTEN + 1 if machine.steps - before >= _EXPENSIVE else 1
+            machine.transparent[function] = machine.transparent.get(function, 0) + counts
     return result
 
 

@@ -260,7 +260,7 @@ def use(
         machine.emit(DeviceNamed, site, literal, text=device_type if index is None else f"{device_type}:{index}")
     machine.placements += 1
     if f"{device_type}:{index}" != machine.accelerator:
-        machine.elsewhere = True
+        machine.note_place(device_type)
     if device_type == "cpu":
         return "cpu"
     if device_type not in ACCELERATORS:

@@ -10,7 +10,7 @@ from devlint.analysis.choices import decide, narrow
 from devlint.analysis.constants import as_text
 from devlint.analysis.devices import indexed_device_name
 from devlint.analysis.dispatch import evaluates
-from devlint.analysis.frames import Frame
+from devlint.analysis.frames import Frame, Locals
 from devlint.analysis.host import read_pending
 from devlint.analysis.plain import NotConstant, join_all, key_of, path_text, without_repeats
 from devlint.analysis.values import (
@@ -83,7 +83,7 @@ def evaluate_dict(machine: Machine, node: ir.DictDisplay, frame: Frame) -> Value
 @evaluates(ir.Comprehension)
 def evaluate_comprehension(machine: Machine, node: ir.Comprehension, frame: Frame) -> Value:
     """A comprehension: run in a frame of its own, over the known items (at most 64) or two unknown ones."""
-    inner = Frame({}, frame, frame.namespace, frame.tick)
+    inner = Frame(Locals(), frame, frame.namespace, frame.tick)
     inner.function = frame.function
     inner.loops = [*frame.loops, node]
     values: list[Value] = []

@@ -15,7 +15,8 @@ from devlint.analysis.access import call_value
 from devlint.analysis.calls import invoke
 from devlint.analysis.classes import find, is_module_class
 from devlint.analysis.dispatch import Call
-from devlint.analysis.frames import Frame, Namespace
+from devlint.analysis.frames import Frame, Locals, Namespace
+from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models.frameworks import enter_hook, is_hook
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.modules import registered
@@ -29,6 +30,7 @@ from devlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
+    present,
 )
 from devlint.semantics.devices import parse_device
 from devlint.syntax import ir
@@ -149,6 +151,8 @@ def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None
         device = accelerator(machine)
         if not placed:
             move_module(machine, instance, device, cls.node, frame)
+        elif any(tensor.device not in (None, machine.accelerator) for tensor, _, _ in registered(instance)):
+            machine.elsewhere = True
         found = find(cls, "forward")
         if found is None or not isinstance(found[0], Function):
             return
@@ -230,17 +234,21 @@ def build_once(machine: Machine, cls: Class, frame: Frame) -> Value:
     promoted, machine.promoted = machine.promoted, {}
     elsewhere, machine.elsewhere = machine.elsewhere, False
     named, machine.loss.named = machine.loss.named, False
+    machine.loss.hidden = machine.built_on_cpu = False
     path, guards, abroad, placements = len(machine.path), machine.guards, machine.abroad, machine.placements
     mark = machine.store.mark()
+    machine.building = True
     try:
         value = construct_by_protocol(machine, cls, frame)
-        machine.elsewhere = machine.elsewhere or machine.loss.named
+        delta = machine.store.rollback(mark)
+        machine.store.apply(delta)
+        if machine.loss.named or (machine.built_on_cpu and (machine.loss.hidden or _keeps_on_cpu(value, delta))):
+            machine.elsewhere = True
         if not machine.assume and len(machine.path) == path and machine.guards == guards:
-            delta = machine.store.rollback(mark)
-            machine.store.apply(delta)
             spent = machine.abroad - abroad
             machine.built[cls] = Built(machine, value, delta, spent, machine.placements - placements)
     finally:
+        machine.building = False
         machine.consulted |= consulted
         machine.evidence |= evidence
         machine.asked |= asked
@@ -248,6 +256,28 @@ def build_once(machine: Machine, cls: Class, frame: Frame) -> Value:
         machine.loss.named = machine.loss.named or named
         machine.promoted = {**promoted, **machine.promoted}
     return value
+
+
+def _keeps_on_cpu(value: Value, delta: Delta) -> bool:
+    """Whether building an instance has kept something on the CPU that a move of the instance does not take along."""
+    moved = {id(tensor) for tensor, _, _ in registered(value)} if isinstance(value, Instance) else set()
+
+    def stays(kept: Value) -> bool:
+        return isinstance(kept, Function) or any(
+            tensor.device == "cpu" and id(tensor) not in moved and not _is_of_layer(tensor)
+            for tensor in tensors_in(present(kept))
+        )
+
+    return any(
+        isinstance(kept, Value) and stays(kept)
+        for target, _, is_slot, kept in delta.values()
+        if not is_slot and target.__class__ is not Locals
+    )
+
+
+def _is_of_layer(tensor: Tensor) -> bool:
+    """Whether a tensor is a parameter or buffer of a class of `torch.nn`: it goes where its layer goes."""
+    return tensor.origin is not None and tensor.origin.kind == "parameter"
 
 
 class Built:
@@ -322,6 +352,7 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
     if instance.module is not None:
         if enter_hook(machine, cls, instance, method, call):
             return
+        machine.elsewhere = machine.elsewhere or machine.accelerator != "cuda:0" or instance.module.unsure
         if not (_is_placed(instance) or instance.module.unsure):
             # Who calls the method may have put the module anywhere; that `.cuda()` means another GPU is not held
             # against it, as it is against a forward.

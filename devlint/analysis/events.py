@@ -90,9 +90,10 @@ class Operand:
     by_index: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Choice:
-    """A condition that the program leaves open, with the answer on this path."""
+    """A condition that the program leaves open, with the answer on this path. Not frozen only because it is made so
+    often."""
 
     condition: str
     value: bool

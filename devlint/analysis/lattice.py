@@ -50,15 +50,17 @@ _REGISTERED = ("parameter", "buffer")
 
 class Loss:
     """Whether a join since the last reset lost a device; `either`: one of "cpu" and "cuda", so the program can do with
-    both. `named`: whether what any join of the run lost named a device, or stood on two. `behind`: the condition whose
-    sides are being joined, and the answer to it that gave the first."""
+    both. `named`: whether what any join of the run lost named a device, or stood on two; `hidden`: whether a tensor may
+    have been lost without a trace. `behind`: the condition whose sides are being joined, and the answer to it that gave
+    the first."""
 
-    __slots__ = ("lost", "either", "named", "behind")
+    __slots__ = ("lost", "either", "named", "hidden", "behind")
 
     def __init__(self) -> None:
         self.lost = False
         self.either = False
         self.named = False
+        self.hidden = False
         self.behind: tuple[ChoiceKey, bool] | None = None
 
     def join(self, a: Any, b: Any) -> Any:
@@ -127,6 +129,7 @@ class Loss:
                 return optional
         if kind in (Const, Scalar) and other in (Const, Scalar):
             return self._scalars(_as_scalar(a), _as_scalar(b))
+        self.hidden = self.hidden or _may_be_tensor(a) or _may_be_tensor(b)
         return UNKNOWN
 
     def _with_none(self, a: Value, b: Value) -> Maybe | None:
@@ -243,7 +246,17 @@ class Loss:
 
     def _code(self, a: Value, b: Value) -> Value:
         self.lost = True
+        self.hidden = self.hidden or a.__class__ is Function
         return UNKNOWN
+
+
+def _may_be_tensor(value: Value) -> bool:
+    """Whether a value is a tensor, or may hold one that nothing else does."""
+    if isinstance(value, Sequence):
+        return any(map(_may_be_tensor, value.items))
+    if isinstance(value, Mapping):
+        return any(map(_may_be_tensor, value.items.values())) or isinstance(value.rest, Tensor)
+    return isinstance(value, (Tensor, Function, Maybe))
 
 
 def carries_device(value: object, depth: int = 3) -> bool:

@@ -235,7 +235,7 @@ class Machine:
         self.ranks: set[tuple[str, int, int]] = set()
         """Where an option for the rank was read: the number knows its place."""
         self.transparent: dict[ir.Function, int] = {}
-        """Decorators that were long at work and gave back what they decorated, and how often."""
+        """Decorators that gave back what they decorated, and how often; long work counts more."""
         self.built: dict[Class, Built] = {}
         """What building an instance by protocol made, by class."""
         self.met: set[ir.Node] = set()
@@ -281,6 +281,10 @@ class Machine:
         self.elsewhere = False
         """Whether this run has put anything elsewhere than where all is by protocol, or the host reads what it is not
         known to have."""
+        self.building = False
+        """Whether an instance is being built by protocol."""
+        self.built_on_cpu = False
+        """Whether something was put on the CPU while an instance was built by protocol."""
         self.weighed = False
         self.clashed: set[tuple[ir.Node, Frame, tuple[Choice, ...]]] = set()
         self.guards = 0
@@ -338,8 +342,15 @@ class Machine:
     ) -> Origin:
         """Make a mark of this moment."""
         if device is not None and device != self.accelerator and kind not in _BY_PROTOCOL:
-            self.elsewhere = True
+            self.note_place(device)
         return Origin(kind, Site(frame.namespace.path, node.at), frame, self.tick(), device, note, previous, node)
+
+    def note_place(self, device: str) -> None:
+        """Note that something is elsewhere than by protocol. With what a module is built, on the CPU, it is moved."""
+        if self.building and device == "cpu":
+            self.built_on_cpu = True
+        else:
+            self.elsewhere = True
 
     def frozen(self, target: Value | None, made: Origin, frame: Frame) -> Origin:
         """Mark what was put on a device that the running trace has frozen."""
@@ -450,7 +461,7 @@ def stands_by(path: str, other: str) -> bool:
     return path.startswith(os.path.join(os.path.dirname(other), ""))
 
 
-_BY_PROTOCOL: Final = frozenset({"input", "module-moved", "parameter"})
+_BY_PROTOCOL: Final = frozenset({"input", "module-moved"})
 """The marks on what an entry by protocol finds where the protocol has put it."""
 
 

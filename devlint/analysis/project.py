@@ -155,7 +155,7 @@ _INSTALLED = frozenset(
 
 _RUN_STATE = (
     "steps budget assume promoted path home abroad left_at trying quiet stack activations contexts cuts memo settled "
-    "worker protocol guards elsewhere"
+    "worker protocol guards elsewhere building built_on_cpu"
 ).split()
 
 

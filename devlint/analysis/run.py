@@ -169,6 +169,7 @@ class _Runner:
         self.failed: set[str] = set()
         self.imported: set[str] = set()
         self.driven: set[str] = set()
+        self.reachable: dict[str, set[str]] = {}
         self.led: dict[ir.Node, None] = {}
         """What programs reached in an earlier world: where they don't come in another, nobody is taken to."""
         self._find_driven()
@@ -337,8 +338,10 @@ class _Runner:
         base = self._attempt(machine, run, budget, {}, not by_protocol)
         spent = machine.steps
         promoted, defaults = dict(machine.promoted), dict(machine.defaults)
-        all_in_place = by_protocol and self._is_all_in_place(machine, path, count)
-        for key in list(promoted)[:choices] if machine.world.device_count and not all_in_place else ():
+        asked = list(promoted)[:choices] if machine.world.device_count else []
+        if asked and by_protocol and self._is_all_in_place(machine, path, count):
+            asked = []
+        for key in asked:
             for answer in (True, False):
                 if defaults.get(key) is answer:
                     continue
@@ -382,16 +385,18 @@ class _Runner:
             return False
         if any(_hides_forward(machine, node) for node in _newest(machine.visited, count)):
             return False
-        return machine.elsewhere_by_import.isdisjoint(self._reachable(path))
+        return not machine.elsewhere_by_import or machine.elsewhere_by_import.isdisjoint(self._reachable(path))
 
     def _reachable(self, path: str) -> set[str]:
         """A file and those that it imports, and these."""
-        found, waiting = {path}, [path]
-        while waiting:
-            new = self.project.dependencies.get(waiting.pop(), set()) - found
-            found |= new
-            waiting += new
-        return found
+        if path not in self.reachable:
+            found, waiting = {path}, [path]
+            while waiting:
+                new = self.project.dependencies.get(waiting.pop(), set()) - found
+                found |= new
+                waiting += new
+            self.reachable = {path: found}  # those of the last file: all its entries ask
+        return self.reachable[path]
 
     def _attempt(
         self, machine: Machine, run: Callable[[], None], budget: int, assume: dict[Any, bool], keep: bool = False

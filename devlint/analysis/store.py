@@ -81,6 +81,8 @@ class Store:
         assert log is not None
         self.epoch += 1
         delta: Delta = {}
+        if len(log) == mark:
+            return delta
         for index in range(len(log) - 1, mark - 1, -1):
             target, key, is_slot, old = log[index]
             identity = (id(target), key)

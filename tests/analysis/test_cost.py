@@ -157,3 +157,85 @@ def test_a_dear_function_is_not() -> None:
         "        print(work(torch.zeros(3).cuda(), n + m))\n"
     )
     assert run(text).statistics["cut: contexts"] > 0
+
+
+def test_the_first_step_of_an_optimizer_needs_no_other_round() -> None:
+    text = (
+        "import torch\n"
+        "from somewhere import batches\n"
+        "model = torch.nn.Linear(2, 2)\n"
+        "optimizer = torch.optim.Adam(model.parameters())\n"
+        "for x in batches():\n"
+        "    model(x).sum().backward()\n"
+        "    STEP\n"
+    )
+    assert steps(text.replace("STEP", "optimizer.step()")) == steps(text.replace("STEP", "optimizer.zero_grad()"))
+
+
+def test_state_that_is_left_on_another_device_is_found_in_the_next_round() -> None:
+    text = (
+        "import torch\n"
+        "from somewhere import batches\n"
+        "model = torch.nn.Linear(2, 2)\n"
+        "optimizer = torch.optim.Adam(model.parameters())\n"
+        "for x in batches():\n"
+        "    optimizer.step()\n"
+        "    model.cuda()\n"
+    )
+    assert worlds(run(text), MixedDevices) == {"gpu1", "gpu2"}
+
+
+MODULE = """
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self, dim, norm=None):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(dim))
+        self.norm = norm(dim) if norm else nn.Identity()
+        self.layer = nn.Linear(dim, dim) if dim > 3 else None
+    def forward(self, x, state=None):
+        y = self.layer(x * self.scale) if self.layer is not None else self.norm(x)
+        if state is None:
+            state = STATE
+        return y + state
+"""
+
+
+def test_an_entry_in_which_all_stands_in_its_place_has_no_choices() -> None:
+    assert run(MODULE.replace("STATE", "torch.zeros_like(y)")).statistics["runs"] == 1
+
+
+def test_an_entry_that_puts_something_elsewhere_has() -> None:
+    text = MODULE.replace("STATE", "torch.zeros(3)").replace("if self.layer is not None else self.norm(x)", "")
+    analysis = run(text)
+    assert analysis.statistics["runs"] > 1
+    assert worlds(analysis, MixedDevices) == {"gpu1", "gpu2"}
+
+
+@pytest.mark.parametrize(
+    ("kept", "moves"),
+    [
+        pytest.param("self.register_buffer('kept', torch.zeros(3))", True, id="a buffer"),
+        pytest.param("self.kept = [number.item() for number in torch.linspace(0, 1, 3)]", True, id="numbers"),
+        pytest.param("self.kept = torch.zeros(3)", False, id="a plain tensor"),
+    ],
+)
+def test_what_moves_with_its_module_stands_in_its_place(kept: str, moves: bool) -> None:
+    text = MODULE.replace("super().__init__()", f"super().__init__(); {kept}").replace("STATE", "torch.zeros_like(y)")
+    assert (run(text).statistics["runs"] == 1) is moves
+
+
+@pytest.mark.parametrize("value", ["open(path)", "pathlib.Path(path)", "Options()"])
+def test_what_has_no_device_makes_no_choice(value: str) -> None:
+    text = (
+        "import pathlib, sys, torch\n"
+        "from somewhere import flag, path\n"
+        "class Options:\n"
+        "    def __init__(self):\n"
+        "        self.width = 3\n"
+        "x = torch.zeros(3).cuda()\n"
+        f"where = None\nif flag:\n    where = {value}\n"
+        "print(where, x)\n"
+    )
+    assert run(text).statistics["runs"] == 2
