@@ -381,6 +381,16 @@ def method_requires_grad(machine: Machine, value: Tensor, call: Call, name: str)
     return value
 
 
+@on(METHODS, "float")
+def method_float(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`tensor.float()`: a parameter is of that type, unless it is known to be of another, and then it is returned."""
+    if value.is_parameter and value.dtype in (None, "torch.float32"):
+        return value
+    row = table.method(name)
+    assert row is not None
+    return apply_row(machine, row, call, value)
+
+
 @on(METHODS, "detach", "detach_")
 def method_detach(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     """`tensor.detach()`."""

@@ -330,6 +330,7 @@ def parameter(machine: Machine, call: Call) -> Value:
             data.device,
             data.rank,
             machine.origin("parameter", call.node, call.frame, data.device, "nn.Parameter", data.origin),
+            dtype=data.dtype,
             size=data.size,
         )
         made.assumed = data.assumed
