@@ -366,9 +366,14 @@ def unavailable(
         visible=state.visible_text,
         cause="" if state.alive or (index and literal) or _is_written(machine, index, site) else "follows",
     )
-    if not machine.trying:
+    if not machine.trying and not asks_aside(kind, operation):
         machine.store.set(state, "alive", False)
     return _gone(machine)
+
+
+def asks_aside(kind: str, operation: str) -> bool:
+    """Whether it is a mere question: `current_device()`, `get_device_name()`. To mend it mends no use that follows."""
+    return kind == "query" and not operation.endswith("set_device")
 
 
 def _is_written(machine: Machine, index: int | None, site: Site) -> bool:

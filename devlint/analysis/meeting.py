@@ -249,7 +249,7 @@ def clash_in_check(
     stale = [pair for pair in known if _is_stale(machine, pair[0])]
     on_cpu = [pair for pair in known if pair[0].device == "cpu"]
     guilty = (stale or on_cpu or [_guilty_accelerator(known)])[0]
-    kind, root = trace_root(machine, guilty[0], check, frame)
+    kind, root = trace_root(machine, guilty[0], check, frame, is_check=True)
     operation = "assert" if isinstance(node, ir.Assert) else "raise"
     _emit(machine, operands, guilty, operation, node, frame, "", kind, root, raised)
 
@@ -401,8 +401,13 @@ def _holds(value: Value, tensor: Tensor) -> bool:
     return any(found is tensor for found in operands_in(value))
 
 
-def trace_root(machine: Machine, tensor: Tensor, node: ir.Node, frame: Frame) -> tuple[CauseKind, Site]:
-    """Where the wrong device of a tensor began, and of what kind that is (design, section 2)."""
+def trace_root(
+    machine: Machine, tensor: Tensor, node: ir.Node, frame: Frame, is_check: bool = False
+) -> tuple[CauseKind, Site]:
+    """Where the wrong device of a tensor began, and of what kind that is (design, section 2).
+
+    `is_check`: the function does no more than to check what its caller gives.
+    """
     site = machine.site(node, frame)
     origin = tensor.origin
     if origin is None:
@@ -436,7 +441,8 @@ def trace_root(machine: Machine, tensor: Tensor, node: ir.Node, frame: Frame) ->
     if not chain:
         return "mixed", site
     passed = chain[-1]
-    if passed.call.frame.namespace is frame.namespace and not any(each.is_forward for each in chain):
+    seen = passed.call.frame.namespace is frame.namespace and not is_check
+    if seen and not any(each.is_forward for each in chain):
         return "mixed", site  # who reads the file sees both, and the functions between need not be right
     return ("module-input" if passed.is_forward else "mixed"), machine.site(passed.call.node, passed.call.frame)
 

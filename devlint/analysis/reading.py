@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from devlint.analysis.devices import asks_aside
 from devlint.analysis.events import (
     DeviceNamed,
     DeviceUnavailable,
@@ -33,7 +34,7 @@ def weigh_evidence(
 ) -> dict[tuple[Any, ...], Event]:
     """Settle what one entry point, in the file `entry`, says of missing CUDA.
 
-    With evidence that the program means to run without a GPU, the first use (or question: `current_device()`) in
+    With evidence that the program means to run without a GPU, the first use (and question: `current_device()`) in
     each function is kept, unless the run has surely died of another before; the others are counted. Evidence speaks
     for what stands in the same file, and, where it is the entry's own, for all. Without, the program is for GPUs by
     its own lights: the first use and the first question of all are kept, and none of a program that is launched on
@@ -52,18 +53,21 @@ def weigh_evidence(
         if not isinstance(event, DeviceUnavailable):
             kept[key] = event
             continue
-        if event.cause == "follows":
+        literal = event.literal
+        evidence = bool(meant & {entry, event.site.path, event.site.path if literal is None else literal.path})
+        if event.cause == "follows" and (evidence or event.index):
             follow_ups.add(event.root.key)
             continue
         if event.index:
             kept[key] = event
             continue
-        literal = event.literal
-        evidence = bool(meant & {entry, event.site.path, event.site.path if literal is None else literal.path})
         if not evidence and (launched or event.device.endswith(":?")):
             continue  # each process takes its own GPU: a program that is launched on GPUs
         query = event.kind == "query"
-        group: tuple[Any, ...] = (event.site.path, event.function) if evidence else ("all", event.at_import, query)
+        aside = asks_aside(event.kind, event.operation)
+        group: tuple[Any, ...] = (event.site.path, event.function, aside)
+        if not evidence:
+            group = ("all", event.at_import, query)
         if group in firsts:
             further[group] += 1
             continue

@@ -30,10 +30,10 @@ b = done  #= False True True
     "a handler of another error": """
 def same(x, y):
     try:
-        assert not torch.equal(x, y)
+        assert not torch.equal(x, y)  # DEV301: gpu1 gpu2
     except AssertionError:
         raise ValueError("they are the same")
-same(torch.zeros(2), torch.ones(2, device=device))  # DEV301: gpu1 gpu2
+same(torch.zeros(2), torch.ones(2, device=device))
 """,
     "handlers of other errors, and of the right one": """
 import numpy as np

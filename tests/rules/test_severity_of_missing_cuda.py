@@ -248,7 +248,7 @@ def test_one_that_asks_is(tmp_path: Path) -> None:
     assert severities(tmp_path, "program.py") == ["error"]
 
 
-ASKS = "import torch\nprint(torch.cuda.is_available())\n"
+ASKS = "import torch\nplace = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
 
 
 @pytest.mark.parametrize(

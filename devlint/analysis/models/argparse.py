@@ -199,9 +199,9 @@ def parse_into_dataclasses(machine: Machine, instance: Instance, call: Call) -> 
 
 
 def _says_which(default: Value) -> bool:
-    """Whether an option is about which GPU, by its default: `--gpu 0`. One that is -1 may be for the CPU."""
-    number = default.value if isinstance(default, Const) else None
-    return (type(number) is int and number >= 0) or (isinstance(number, str) and number.isdigit())
+    """Whether an option is about which GPU, by its default: `--gpu "0"`. A number may be -1 as well, for the CPU."""
+    names = default.value if isinstance(default, Const) else None
+    return isinstance(names, str) and names.replace(",", "").isdigit()
 
 
 def _namespace(machine: Machine, instance: Instance, call: Call) -> Value:
