@@ -371,9 +371,12 @@ def unavailable(
     return _gone(machine)
 
 
+_QUESTIONS = frozenset({"current_device", "get_device_name", "get_device_properties", "get_device_capability"})
+
+
 def asks_aside(kind: str, operation: str) -> bool:
     """Whether it is a mere question: `current_device()`, `get_device_name()`. To mend it mends no use that follows."""
-    return kind == "query" and not operation.endswith("set_device")
+    return kind == "query" and operation.rpartition(".")[2] in _QUESTIONS
 
 
 def _is_written(machine: Machine, index: int | None, site: Site) -> bool:
