@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NoReturn
 
@@ -38,6 +37,7 @@ from devlint.analysis.values import (
 from devlint.semantics import errors
 from devlint.semantics.devices import ACCELERATORS, parse_device
 from devlint.syntax import ir
+from devlint.syntax.walk import walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -269,17 +269,17 @@ def use(
     if device_type != "cuda":
         if machine.protocol:
             return None
-        return unavailable(machine, device_type, index, site, operation, literal, kind)
+        return unavailable(machine, device_type, index, site, operation, literal, kind, node=node)
     machine.consulted.add("count" if index else "named")
     if index == SOME_INDEX:
         machine.consulted.add("rank")
         if count:
             initialise(machine, site, operation, kind)
             return None
-        return unavailable(machine, device_type, index, site, operation, literal, kind)
+        return unavailable(machine, device_type, index, site, operation, literal, kind, node=node)
     if count == 0:
         machine.consulted.add("count" if machine.world.device_count else "named")
-        return unavailable(machine, device_type, index, site, operation, literal, kind)
+        return unavailable(machine, device_type, index, site, operation, literal, kind, node=node)
     if machine.worker is not None:
         machine.emit(
             CudaInWorker,
@@ -299,7 +299,7 @@ def use(
         if index is None:
             return None
     if index >= count:
-        return unavailable(machine, device_type, index, site, operation, literal, kind)
+        return unavailable(machine, device_type, index, site, operation, literal, kind, node=node)
     return f"cuda:{index}"
 
 
@@ -336,6 +336,7 @@ def unavailable(
     literal: Site | None,
     kind: UseKind = "use",
     error: str = "",
+    node: ir.Node | None = None,
 ) -> str | None:
     """Tell that this world does not have a device; `error` is what is raised, if that is not torch's own."""
     if machine.protocol and not machine.importing:
@@ -364,7 +365,7 @@ def unavailable(
         hidden=hidden,
         guarded=machine.guards > 0 or (literal is not None and literal.key in machine.options),
         visible=state.visible_text,
-        cause="" if state.alive or (index and literal) or _is_written(machine, index, site) else "follows",
+        cause="" if state.alive or (index and literal) or _writes_index(node, index) else "follows",
     )
     if not machine.trying and not asks_aside(kind, operation):
         machine.store.set(state, "alive", False)
@@ -379,9 +380,13 @@ def asks_aside(kind: str, operation: str) -> bool:
     return kind == "query" and operation.rpartition(".")[2] in _QUESTIONS
 
 
-def _is_written(machine: Machine, index: int | None, site: Site) -> bool:
+def _writes_index(node: ir.Node | None, index: int | None) -> bool:
     """Whether a call itself says which GPU beyond the first: `.cuda(1)`. That is to be mended there."""
-    return bool(index) and re.search(rf"\b{index}\b", source_text(machine, site)) is not None
+    if not index or not isinstance(node, ir.Call):
+        return False
+    given = [*node.args, *(value for _, value in node.keywords)]
+    values = [part.value for part in walk(given) if isinstance(part, ir.Const)]
+    return index in values or f"cuda:{index}" in values
 
 
 def counts_devices(machine: Machine, value: Value) -> bool:

@@ -47,6 +47,7 @@ def weigh_evidence(
     firsts: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     further: dict[tuple[Any, ...], int] = {}
     follow_ups: set[tuple[str, int, int]] = set()
+    alive = {e.root.key for e in events.values() if isinstance(e, DeviceUnavailable) and e.cause != "follows"}
     for key, event in events.items():
         if isinstance(event, LoadWithoutMap) and kinds <= {NEEDS_GPU, "computes"}:
             continue
@@ -55,6 +56,8 @@ def weigh_evidence(
             continue
         literal = event.literal
         evidence = bool(meant & {entry, event.site.path, event.site.path if literal is None else literal.path})
+        if event.cause == "follows" and event.root.key in alive:
+            continue  # on another way the run is not over
         if event.cause == "follows" and (evidence or event.index):
             follow_ups.add(event.root.key)
             continue
@@ -74,7 +77,6 @@ def weigh_evidence(
         firsts[group] = key
         further[group] = 0
         kept[key] = dataclasses.replace(event, evidence=evidence)
-    follow_ups -= {event.root.key for event in kept.values()}
     for group, key in firsts.items():
         if follow_ups:
             further[group] += len(follow_ups)
