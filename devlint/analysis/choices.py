@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from devlint.analysis.access import path_of, truth
 from devlint.analysis.devices import note_condition
 from devlint.analysis.dispatch import EVALUATE
+from devlint.analysis.environment import note_launcher
 from devlint.analysis.events import Choice, Site
 from devlint.analysis.host import note_wait
 from devlint.analysis.machine import Crash
@@ -405,6 +406,8 @@ def narrow(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> None:
             for part in test.values:
                 narrow(machine, part, frame, holds)
     elif isinstance(test, ir.Compare):
+        if holds:
+            note_launcher(machine, test)
         if isinstance(test.right, ir.Const) and test.right.value is None and test.operator in _EQUALITIES:
             is_there = _EQUALITIES[test.operator] is not holds
             asked_of = test.left.target if isinstance(test.left, ir.Walrus) else test.left

@@ -241,6 +241,7 @@ def missing_accelerator(
         value.site,
         error=error,
         use=f".{attribute}" if attribute else operation,
+        by_protocol=machine.protocol,
     )
 
 
@@ -344,7 +345,7 @@ def unavailable(
             raise Crash
         return POISON if machine.has_cuda else None
     state = machine.state
-    if state.misled:
+    if state.misled or (kind == "query" and state.launched and machine.device_count == 0):
         return _gone(machine)
     count = machine.device_count
     hidden = state.visible is not None and bool(index) and index != SOME_INDEX and machine.has_several and count > 0

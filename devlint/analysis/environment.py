@@ -28,7 +28,7 @@ from devlint.analysis.values import (
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
-    from devlint.syntax import ir
+from devlint.syntax import ir
 from devlint.syntax.walk import calls
 
 VISIBLE: Final = "CUDA_VISIBLE_DEVICES"
@@ -37,8 +37,9 @@ MAX_SLIPS: Final = 3
 
 LAUNCHER: Final = frozenset(
     {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "NODE_RANK", "SLURM_PROCID", "SLURM_LOCALID"}
+    | {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "PMI_RANK", "MPI_LOCALRANKID"}
 )
-"""What torchrun and its kin set: whether they are there, and which number they hold, is open."""
+"""What torchrun, MPI and SLURM set: whether they are there, and which number they hold, is open."""
 
 _OTHERS: Final = frozenset(
     {"MUSA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"}
@@ -202,6 +203,16 @@ def read_variable(machine: Machine, name: str, default: Value | None) -> Value:
     return Unknown(f"os.environ[{name!r}]", True, default)
 
 
+def note_launcher(machine: Machine, test: ir.Compare) -> None:
+    """The way on which a test holds was started by a launcher, or asks for NCCL: one process for each GPU."""
+    left, right = test.left, test.right
+    named = left.value if isinstance(left, ir.Const) else None
+    if test.operator == "in" and named in LAUNCHER and not machine.state.launched:
+        machine.store.set(machine.state, "launched", True)
+    elif test.operator == "==" and isinstance(right, ir.Const) and right.value == "nccl":
+        machine.store.set(machine.state, "launched", True)
+
+
 # -- os.environ and its functions
 
 
@@ -248,6 +259,8 @@ def environ_get(machine: Machine, environ: Instance, call: Call) -> Value | None
 def environ_item(machine: Machine, environ: Instance, call: Call) -> Value | None:
     """`os.environ[name]`."""
     name = text_of(call.argument(0, "key"))
+    if name in LAUNCHER and name not in machine.state.environment:
+        machine.store.set(machine.state, "launched", True)  # which has to be there
     return UNKNOWN if name is None else read_variable(machine, name, None)
 
 

@@ -229,9 +229,14 @@ class LoadWithoutMap(Event):
 
 @dataclass(frozen=True, slots=True)
 class AcceleratorMissing(Event):
-    """`torch.accelerator.current_accelerator()` gave None, and the None was used."""
+    """`torch.accelerator.current_accelerator()` gave None, and the None was used.
+
+    `by_protocol`: in code that nothing in sight calls. `evidence`: something shows that it means to run without one.
+    """
 
     use: str = ""
+    by_protocol: bool = False
+    evidence: bool = True
 
 
 @dataclass(frozen=True, slots=True)

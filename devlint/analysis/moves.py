@@ -43,7 +43,7 @@ def note_dropped(machine: Machine, node: ir.ExprStatement, result: Value, frame:
             machine.store.set(source, "origin", mark)
         if isinstance(node.value, ir.Call) and origin.node is node.value:
             receiver = node.value.function.value if isinstance(node.value.function, ir.Attribute) else None
-            if isinstance(receiver, (ir.Name, ir.Attribute, ir.Subscript)):
+            if isinstance(receiver, (ir.Name, ir.Attribute, ir.Subscript)) and not _is_shown(machine, node, frame):
                 machine.emit(
                     DroppedMove,
                     site,
@@ -51,6 +51,16 @@ def note_dropped(machine: Machine, node: ir.ExprStatement, result: Value, frame:
                     source=source.device or "",
                     target=made.device or "",
                 )
+
+
+def _is_shown(machine: Machine, node: ir.ExprStatement, frame: Frame) -> bool:
+    """Whether a statement is the last of a notebook's cell, which shows its value: it is looked at, not thrown away."""
+    source = machine.project.source(frame.namespace.path)
+    if source is None or source.kind != "notebook" or frame.names is not frame.namespace.names:
+        return False
+    cell = source.segment(node.at.lineno)
+    rows = [statement.at.lineno for statement in frame.namespace.module.body]
+    return all(row <= node.at.lineno for row in rows if source.segment(row) == cell)
 
 
 def _made(result: Value, depth: int = 2) -> list[Tensor]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.devices import asks_aside
 from devlint.analysis.events import (
+    AcceleratorMissing,
     DeviceNamed,
     DeviceUnavailable,
     Event,
@@ -48,14 +49,16 @@ def weigh_evidence(
     further: dict[tuple[Any, ...], int] = {}
     follow_ups: set[tuple[str, int, int]] = set()
     alive = {e.root.key for e in events.values() if isinstance(e, DeviceUnavailable) and e.cause != "follows"}
+    takes_gpu = any(_takes_gpu(event, meant, entry) for event in events.values())
     for key, event in events.items():
-        if isinstance(event, LoadWithoutMap) and kinds <= {NEEDS_GPU, "computes"}:
+        if isinstance(event, LoadWithoutMap) and (takes_gpu or kinds <= {NEEDS_GPU, "computes"}):
             continue
+        if isinstance(event, AcceleratorMissing) and event.by_protocol:
+            event = dataclasses.replace(event, evidence=bool(meant & {entry, event.site.path}))
         if not isinstance(event, DeviceUnavailable):
             kept[key] = event
             continue
-        literal = event.literal
-        evidence = bool(meant & {entry, event.site.path, event.site.path if literal is None else literal.path})
+        evidence = _speaks_for(event, meant, entry)
         if event.cause == "follows" and event.root.key in alive:
             continue  # on another way the run is not over
         if event.cause == "follows" and (evidence or event.index):
@@ -85,6 +88,19 @@ def weigh_evidence(
         assert isinstance(event, DeviceUnavailable)
         kept[key] = dataclasses.replace(event, further=further[group])
     return kept
+
+
+def _speaks_for(event: DeviceUnavailable, meant: set[str], entry: str) -> bool:
+    """Whether a file that means to run without a GPU is the entry's, or one in which a GPU is used or named."""
+    named = event.site.path if event.literal is None else event.literal.path
+    return bool(meant & {entry, event.site.path, named})
+
+
+def _takes_gpu(event: Event, meant: set[str], entry: str) -> bool:
+    """Whether a program that comes here surely needs a GPU, by no option of its user's and against nothing it shows."""
+    if not isinstance(event, DeviceUnavailable) or event.guarded or event.index or event.kind == "query":
+        return False
+    return not _speaks_for(event, meant, entry)
 
 
 def _meant(found: Collection[Testimony], entry: str) -> set[str]:

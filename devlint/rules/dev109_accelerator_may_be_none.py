@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from devlint.analysis.events import AcceleratorMissing
+from devlint.findings import Severity
 from devlint.rules.base import Diagnosis, Example, FixContext, Mend, Replacement, Rule, TextContext
 from devlint.rules.edits import spelling
 from devlint.rules.text import trail
@@ -38,7 +39,8 @@ RULE = Rule(
     what="""\
 `torch.accelerator.current_accelerator()` whose result is used in a way that None does not bear: `.type`,
 `torch.device(result)`, `torch.autocast(result)`. Passing None on as `device=` is legal and means the default
-device.""",
+device. In code that nothing in sight calls, such as a library's, it is advice, unless something there shows that it
+means to run without a GPU.""",
     why="""\
 On a CPU build of torch there is no accelerator and the call returns None. (A CUDA build on a machine without a GPU
 answers `cuda` unless it is asked with `check_available=True`, and then the first use of the device breaks.)""",
@@ -57,7 +59,9 @@ def none_used(event: AcceleratorMissing, context: TextContext) -> Iterator[Diagn
     """The None was used."""
     use = event.use or context.text(event.site)
     message = f"`{context.text(event.root)}` is None on a machine without an accelerator, and `{use}` uses it"
-    yield Diagnosis(event.root, message, event, trail(event, event.root), 'add `or torch.device("cpu")`')
+    help_text = 'add `or torch.device("cpu")`'
+    severity: Severity | None = None if event.evidence else "advice"
+    yield Diagnosis(event.root, message, event, trail(event, event.root), help_text, severity=severity)
 
 
 @RULE.fix

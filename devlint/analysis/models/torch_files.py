@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value
 from devlint.analysis.choices import gpu_is_asked_for
@@ -11,6 +11,8 @@ from devlint.analysis.classes import external_bases, mro
 from devlint.analysis.devices import is_device_like, resolve
 from devlint.analysis.dispatch import Call, models, on
 from devlint.analysis.events import LoadWithoutMap
+from devlint.analysis.machine import text_of
+from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models.copying import copied
 from devlint.analysis.models.system import temporary_name
 from devlint.analysis.modules import registered
@@ -75,12 +77,18 @@ def load_published(machine: Machine, call: Call) -> Value | None:
     return load(machine, call.with_arguments([UNKNOWN, where]))
 
 
+_MODES: Final = frozenset({"r", "rb", "br", "rb+", "r+b"})
+"""Modes of `open`. As a `map_location` they break where a tensor is found; files loaded so for years hold none."""
+
+
 @models("torch.load", "torch.jit.load")
 def load(machine: Machine, call: Call) -> Value:
     """`torch.load(path, map_location)`: what the program saved itself is known."""
     where = call.argument(1, "map_location")
     source = call.argument(0, "f")
     saved = saved_content(machine, source)
+    if where is not None and text_of(where) in _MODES and (saved is None or not tensors_in(saved)):
+        return UNKNOWN if saved is None else copied(saved, {})
     if where is not None and constant(where) is not None:
         device: str | None = None
         if is_device_like(where):
