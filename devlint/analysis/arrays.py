@@ -33,6 +33,7 @@ from devlint.analysis.values import (
     Const,
     External,
     Instance,
+    Mapping,
     Method,
     Scalar,
     Sequence,
@@ -61,6 +62,15 @@ _METHODS = (
     )
 )
 _MOVES = frozenset({"to", "cuda", "cpu"})
+
+
+@models("numpy.isscalar")
+def isscalar(machine: Machine, call: Call) -> Value | None:
+    """`numpy.isscalar(x)`: no for what has parts, and for tensors, which are none of numpy's."""
+    given = call.argument(0, "element")
+    if isinstance(given, Const):
+        return Const(isinstance(given.value, (bool, int, float, complex, str, bytes)))
+    return Const(False) if isinstance(given, (Tensor, Array, Sequence, Mapping, Instance)) else None
 
 
 @on(METHOD, Array)

@@ -81,6 +81,8 @@ def invoke(
     if machine.trace is not None and SCRIPTED in function.attributes:
         return untraced(machine, lambda: invoke(machine, function, arguments, receiver, is_forward))
     machine.visited[node] = None
+    if machine.stack:
+        machine.called.add(node)
     again = machine.stack.count(node)
     descends = again > 0 and _descends(machine, node, arguments, receiver)
     if len(machine.stack) >= MAX_DEPTH or again >= (MAX_DESCENT if descends else MAX_SAME_ON_STACK):

@@ -368,9 +368,21 @@ def unavailable(
         visible=state.visible_text,
         cause="" if state.alive or (index and literal) or _writes_index(node, index) else "follows",
     )
-    if not machine.trying and not asks_aside(kind, operation):
-        machine.store.set(state, "alive", False)
-    return _gone(machine)
+    if asks_aside(kind, operation):
+        return _gone(machine)
+    die(machine)
+    return POISON
+
+
+def die(machine: Machine) -> None:
+    """The program needs a device here that the world lacks.
+
+    Raises:
+        Crash: it is inside a `try`.
+    """
+    if machine.trying:
+        raise Crash
+    machine.store.set(machine.state, "alive", False)
 
 
 _QUESTIONS = frozenset({"current_device", "get_device_name", "get_device_properties", "get_device_capability"})

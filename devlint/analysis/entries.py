@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
 from devlint.analysis.calls import invoke
 from devlint.analysis.classes import find, is_module_class
 from devlint.analysis.dispatch import Call
 from devlint.analysis.frames import Frame, Locals, Namespace
+from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models.frameworks import enter_hook, is_hook
 from devlint.analysis.module_moves import move_module
@@ -40,13 +41,16 @@ if TYPE_CHECKING:
 
 
 class Entry:
-    """An entry point by protocol: a key, how many rows it has, and how it is run."""
+    """An entry point by protocol: the function or class that is entered, a key, how many rows it has, and how it is
+    run."""
 
-    __slots__ = ("key", "rows", "run")
+    __slots__ = ("key", "node", "rows", "run")
 
-    def __init__(self, key: tuple[object, ...], rows: int, run: Callable[[], None]) -> None:
-        self.key = key
-        self.rows = rows
+    def __init__(self, kind: str, node: ir.Function | ir.Class, run: Callable[[], None]) -> None:
+        first, last = _rows(node)
+        self.key = (kind, first)
+        self.node = node
+        self.rows = last - first + 1
         self.run = run
 
 
@@ -97,7 +101,7 @@ def protocol_entries(machine: Machine, namespace: Namespace) -> Iterator[Entry]:
             if not value.node.speaks or (is_module_class(value) and is_for_tests(namespace.path, machine.project.root)):
                 continue
             if is_module_class(value):
-                yield Entry(("class", _rows(value.node)[0]), _length(value.node), _module_run(machine, value, frame))
+                yield Entry("class", value.node, _module_run(machine, value, frame))
             yield from _method_entries(machine, value, frame)
 
 
@@ -121,7 +125,7 @@ def _method_entries(machine: Machine, cls: Class, frame: Frame) -> Iterator[Entr
                 if method.node not in machine.visited:
                     run_method(machine, cls, method, frame)
 
-            yield Entry(("method", _rows(method.node)[0]), _length(method.node), run)
+            yield Entry("method", method.node, run)
 
 
 def _function_entry(machine: Machine, function: Function, frame: Frame) -> Entry:
@@ -130,7 +134,7 @@ def _function_entry(machine: Machine, function: Function, frame: Frame) -> Entry
         arguments = Call([], {}, node, frame, open=True)
         invoke(machine, function, arguments, None)
 
-    return Entry(("function", _rows(function.node)[0]), _length(function.node), run)
+    return Entry("function", function.node, run)
 
 
 def accelerator(machine: Machine) -> str:
@@ -359,13 +363,28 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
             device = "cpu" if accelerator(machine) == "cpu" else "cuda:0"
             move_module(machine, instance, device, cls.node, frame)
         machine.store.set(instance.module, "unsure", True)
+    _set_up(machine, cls, instance, method, call)
     call_value(machine, Bound(method, instance), call)
+
+
+_FIXTURES: Final = ("setUpClass", "setUp", "setup_method")
+
+
+def _set_up(machine: Machine, cls: Class, instance: Instance, method: Function, call: Call) -> None:
+    """What unittest and pytest run before each test of a class.
+
+    Raises:
+        Crash: the test isn't run; nor is it here if not all was seen that they do.
+    """
+    cuts = machine.cuts
+    for name in _FIXTURES if method.node.name.startswith("test") else ():
+        found = find(cls, name)
+        if found is not None and isinstance(found[0], Function):
+            receiver: Value = cls if found[0].kind == "classmethod" else instance
+            call_value(machine, Bound(found[0], receiver), call.with_arguments([]))
+    if machine.cuts != cuts:
+        raise Crash
 
 
 def _rows(node: ir.Node) -> tuple[int, int]:
     return node.at.lineno, node.at.end_lineno
-
-
-def _length(node: ir.Node) -> int:
-    first, last = _rows(node)
-    return last - first + 1

@@ -215,6 +215,8 @@ class Machine:
         self.evidence: dict[Testimony, None] = {}
         """What speaks for running without a GPU, in the order in which it was found."""
         self.visited: dict[ir.Node, None] = {}
+        self.called: set[ir.Node] = set()
+        """The functions that others called in the runs of one entry point."""
         self.accelerator = f"cuda:{world.device_count - 1}"
         self.elsewhere_by_import: set[str] = set()
         """The files that have put something elsewhere than by protocol, or named such a place, when they ran."""

@@ -76,7 +76,7 @@ def move_module(machine: Machine, instance: Instance, device: str | None, node: 
         machine.store.set(part.module, "device", device)
         machine.store.set(part.module, "moved_at", machine.site(node, frame))
         _mark_left_behind(machine, part, device, node, frame)
-        for value in [*(part.module.children or ()), *map(present, part.fields.values())]:
+        for value in map(present, [*(part.module.children or ()), *part.fields.values()]):
             if isinstance(value, Instance) and _may_be_module(value):
                 _forget_devices(machine, value)
 

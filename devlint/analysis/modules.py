@@ -64,7 +64,7 @@ def registered(instance: Instance, seen: set[int] | None = None) -> Iterator[tup
     if module is None or id(instance) in seen:
         return
     seen.add(id(instance))
-    for index, child in enumerate(module.children or ()):
+    for index, child in enumerate(map(present, module.children or ())):
         if isinstance(child, Tensor):
             yield child, instance, index
         elif isinstance(child, Instance):
@@ -85,7 +85,7 @@ def own_tensors(value: Instance) -> Iterator[tuple[str | None, Tensor]]:
     """The parameters and buffers that a module registers itself, by name; None where the name is not known."""
     module = value.module
     assert module is not None
-    for index, child in enumerate(module.children or ()):
+    for index, child in enumerate(map(present, module.children or ())):
         if isinstance(child, Tensor):
             yield None if module.unsure else str(index), child
     for name, held in list(value.fields.items()):
@@ -119,7 +119,7 @@ def submodules(instance: Instance, found: dict[int, Instance] | None = None) -> 
     if module is None or id(instance) in found:
         return found
     found[id(instance)] = instance
-    for child in module.children or ():
+    for child in map(present, module.children or ()):
         if isinstance(child, Instance):
             submodules(child, found)
     for name, field in instance.fields.items():
@@ -142,7 +142,7 @@ def members(instance: Instance) -> list[tuple[str, Value]]:
         return named
     known = {id(value) for _, value in named}
     return [
-        *((str(index), child) for index, child in enumerate(module.children) if id(child) not in known),
+        *((str(index), child) for index, child in enumerate(map(present, module.children)) if id(child) not in known),
         *named,
     ]
 
@@ -210,6 +210,8 @@ def initialise_builtin(machine: Machine, instance: Instance, path: str, row: Row
     if row is None:
         return
     bound: dict[str, Any] = table.bind(row, call.positional, call.keywords)
+    if "loss" in row.flags:
+        _note_reduction(machine, instance, bound, call)
     in_forward = _inside_forward(machine)
     device: str | None = None
     for state in row.states:
@@ -239,6 +241,15 @@ def initialise_builtin(machine: Machine, instance: Instance, path: str, row: Row
         if isinstance(value, Instance) and value.module is not None and name != "self":
             machine.store.put(module.kinds, name, "module")
             machine.store.put(instance.fields, name, value)
+
+
+def _note_reduction(machine: Machine, instance: Instance, bound: dict[str, Any], call: Call) -> None:
+    """How a loss reduces: `reduction`, as torch keeps it; its older names and what is handed on tell nothing."""
+    told = bound.get("reduction")
+    if call.open or "reduce" in bound or "size_average" in bound:
+        told = UNKNOWN
+    if isinstance(told, Value):
+        machine.store.put(instance.fields, "reduction", told)
 
 
 def _exists(state: Any, bound: dict[str, Any]) -> bool:

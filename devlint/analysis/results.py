@@ -203,7 +203,7 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
     out = bound.get("out")
     if isinstance(out, Value) and not is_none(out) and result == "tensor":
         return out if isinstance(out, Tensor) else Tensor(None)
-    made = build(result, main, result_rank(row, main, bound))
+    made = build(result, main, None if call.open and row.rank == "loss" else result_rank(row, main, bound))
     if isinstance(made, Tensor):
         made.dtype = _result_dtype(row, main, bound)
         made.is_element = main.is_element and made.rank is None and row.rank in ("keep", "broadcast")
@@ -247,6 +247,8 @@ def result_rank(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
         if main.rank is None:
             return None
         return SOME_RANK if main.rank >= SOME_RANK else max(main.rank - 1, 0)
+    if rank == "loss":
+        return 0 if _is_reduced(bound) else None
     if rank == "some":
         return SOME_RANK
     if rank == "size":
@@ -257,6 +259,14 @@ def result_rank(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
     if rank.isdigit():
         return int(rank)
     return SOME_RANK if main.rank == SOME_RANK and "inplace" in row.flags else None
+
+
+def _is_reduced(bound: dict[str, Any]) -> bool:
+    """Whether a loss surely comes back as one number."""
+    reduction = bound.get("reduction")
+    if any(isinstance(bound.get(name), Value) for name in ("reduce", "size_average")):
+        return False
+    return reduction is None or constant(reduction) in ("mean", "sum", "batchmean", "elementwise_mean")
 
 
 def _is_dtype(size: Any) -> bool:

@@ -7,14 +7,14 @@ import gc
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
 from devlint.analysis import rooms as _rooms  # registers every room
 from devlint.analysis.choices import ChoiceKey, are_independent
-from devlint.analysis.entries import is_program, protocol_entries
+from devlint.analysis.entries import Entry, is_program, protocol_entries
 from devlint.analysis.events import Event
 from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import Crash, Machine, OutOfBudget, State, Testimony
@@ -62,11 +62,11 @@ class Analysis:
 
 @dataclass(slots=True)
 class _Outcome:
-    """What one entry point gave in one world: its events, what it asked of the world, what it called, and whether it
-    was seen to compute on the CPU where there is a GPU.
+    """What one entry point gave in one world: its events, what it asked of the world, what it reached first, and
+    whether it was seen to compute on the CPU where there is a GPU.
 
     `by_protocol`: its inputs stood on the world's last device. `promoted`: it has choices that are worth runs of their
-    own.
+    own. `called`: the functions that others called in it.
     """
 
     events: dict[tuple[Any, ...], Event]
@@ -75,6 +75,7 @@ class _Outcome:
     promoted: bool
     reached: tuple[ir.Node, ...]
     computes: frozenset[Testimony] = frozenset()
+    called: frozenset[ir.Node] = frozenset()
 
     def holds(self, last: World, world: World) -> bool:
         """Whether what was found in `last` is what would be found in `world`."""
@@ -296,7 +297,11 @@ class _Runner:
         if namespace is None or path in self.driven:
             return
         machine.built.clear()
-        for entry in list(protocol_entries(machine, namespace)):
+        entries = list(protocol_entries(machine, namespace))
+        theirs = _called_by_roots(entries, last.outcomes[path]) if last is not None and not now.world.has_cuda else ()
+        for entry in entries:
+            if entry.node in theirs:
+                continue
             shared = before.get(entry.key)
             if last is not None and shared is not None and shared.holds(last.world, now.world):
                 outcomes[entry.key] = shared.copied(now.world)
@@ -333,7 +338,7 @@ class _Runner:
         by_protocol = not keep
         count = len(machine.visited)
         machine.events, machine.consulted, machine.evidence = {}, set(), {}
-        machine.launched = False
+        machine.launched, machine.called = False, set()
         machine.met, machine.pairs = set(), {}
         base = self._attempt(machine, run, budget, {}, not by_protocol)
         spent = machine.steps
@@ -373,6 +378,7 @@ class _Runner:
             bool(promoted),
             _newest(machine.visited, count),
             frozenset(testimony for testimony in found if testimony[0] == "computes"),
+            frozenset(machine.called) if by_protocol else frozenset(),
         )
 
     def _is_all_in_place(self, machine: Machine, path: str, count: int) -> bool:
@@ -422,6 +428,18 @@ class _Runner:
         machine.store.log = None
         machine.state = state
         return delta
+
+
+def _called_by_roots(entries: Sequence[Entry], outcomes: Mapping[Any, _Outcome]) -> set[ir.Node]:
+    """What is called, with CUDA, in the runs of the entries that none of the others called: it is theirs without CUDA,
+    too, if they come to it."""
+    called = {entry.key: outcomes[entry.key].called for entry in entries if entry.key in outcomes}
+    roots = [
+        entry.key
+        for entry in entries
+        if entry.key in called and not any(entry.node in nodes for key, nodes in called.items() if key != entry.key)
+    ]
+    return {node for key in roots for node in called[key]}
 
 
 def _together(machine: Machine) -> list[dict[ChoiceKey, bool]]:

@@ -225,3 +225,41 @@ def test_another_gpu_than_the_current_one_is_advice_where_no_caller_is_in_sight(
     )
     (tmp_path / "program.py").write_text(program)
     assert [f.severity for f in check([tmp_path / "program.py"], Config(root=tmp_path))] == ["error"]
+
+
+SET_UP = """
+import unittest
+def prepare(case):
+    case.width = 4
+    torch.set_default_device("cuda")
+class RecurrentTest(unittest.TestCase):
+    def setUp(self):
+        prepare(self)
+    def test_packed(self):
+        rnn = nn.RNN(self.width, self.width)
+        torch.set_default_device("cpu")
+        x = torch.zeros(3, 2, self.width)
+        torch.set_default_device("cuda")
+        print(rnn(torch.zeros(3, 2, self.width)), rnn(x))
+    def helper(self):
+        rnn = nn.RNN(4, 4)
+        torch.set_default_device("cuda")
+        return rnn(torch.zeros(3, 2, 4))
+"""
+
+
+def test_what_sets_a_test_up_is_run_before_it(tmp_path: Path) -> None:
+    rows = [(e.code, e.row) for e in found(HEAD + SET_UP, tmp_path)]
+    assert rows == [("DEV303", 14), ("DEV302", 20)]
+
+
+def test_a_function_that_others_call_is_theirs_without_cuda(tmp_path: Path) -> None:
+    """Its names are bound only where the caller asked for CUDA; alone, it reads what is not there."""
+    text = (
+        "import torch\nif torch.cuda.is_available():\n    stream = torch.cuda.Stream()\n"
+        "def copy(x):\n    with torch.cuda.stream(stream):\n        return x.cuda()\n"
+        "def move(x):\n    return copy(x) if torch.cuda.is_available() else x\n"
+    )
+    assert found(text, tmp_path) == []
+    assert [e.code for e in found(text.replace(" if torch.cuda.is_available() else x", ""), tmp_path)] == ["DEV105"]
+    assert [e.code for e in found(text[: text.index("def move")], tmp_path)] == ["DEV105"]

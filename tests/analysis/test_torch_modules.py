@@ -30,6 +30,25 @@ w = net.w  #= gpu
 layer = net.layer  #= gpu
 plain = net.plain  #= cpu
 """,
+    "members that may be None": """
+import random
+class Net(nn.Module):
+    def __init__(self, skip):
+        super().__init__()
+        self.convs, self.sides = nn.ModuleList(), nn.ModuleList()
+        for _ in range(2):
+            self.sides.append(nn.Linear(2, 2) if skip else None)
+            self.convs.append(nn.Linear(2, 2))
+    def forward(self, x):
+        for side, conv in zip(self.sides, self.convs):
+            beside, x = x, conv(x)
+            if side is not None:
+                beside = side(beside)
+            x = x + beside
+        return x
+net = Net(random.random() < 0.5).to(device)
+out = net(torch.zeros(2, device=device))  #= gpu
+""",
     "buffers": """
 class Net(nn.Module):
     def __init__(self):

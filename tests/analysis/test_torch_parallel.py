@@ -114,6 +114,54 @@ import torchmetrics
 metric = torchmetrics.MeanSquaredError()  # DEV309: gpu1 gpu2
 metric(torch.zeros(2, device=device), torch.zeros(2, device=device))
 """,
+    "scattered, if it is there": """
+import random
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(5, 5)
+    def forward(self, ids, task=None):
+        first, found = ids.new(len(ids), 1).fill_(0), ids
+        for _ in range(2):
+            found = self.table(torch.cat((found, first), 1)).argmax(-1)
+        return found
+net = Net().to(device)
+if torch.cuda.device_count() > 1:
+    net = nn.DataParallel(net)
+given = [torch.zeros(4, 2).long() if random.random() < 2 else None, None]
+ids, task = [t.to(device) if t is not None else None for t in given]
+a = net(ids, task=task)  #= gpu
+""",
+    "no group without a GPU, unless the program started one": """
+import torch.distributed as dist
+def started():
+    return dist.is_available() and dist.is_initialized()
+def total(x):
+    if not started():
+        return x
+    x = torch.tensor(x, device="cuda")
+    dist.all_reduce(x)
+    return x.item()
+a = total(3)
+b = torch.ones(1, device=device)  #= gpu
+""",
+    "a group that was started": """
+# runs: no
+import torch.distributed as dist
+dist.init_process_group("gloo")
+if dist.is_initialized():
+    x = torch.ones(1, device="cuda")  # DEV102: cpu
+print(device)
+""",
+    "a group that was ended": """
+# runs: no
+import torch.distributed as dist
+dist.init_process_group("gloo")
+dist.destroy_process_group()
+x = torch.ones(1, device="cuda" if dist.is_initialized() else device)
+a = x + torch.ones(1).to(device)
+# silent
+""",
     "ranks": """
 # runs: no
 import os

@@ -547,3 +547,35 @@ def test_what_a_file_holds_need_not_be_a_tensor() -> None:
     assert run.ended and not run.events(ToHost)
     counts = Run("import numpy as np, torch\nx = torch.load('x.pt', map_location='cuda')['n']\nnp.array(x.view(-1))\n")
     assert len(counts.events(ToHost)) == 1
+
+
+LOSSES = """
+import torch, torch.nn.functional as F
+from torch import nn
+x, y = torch.zeros(3, 2), torch.zeros(3).long()
+def own(*args, **kwargs):
+    return F.cross_entropy(x, y, *args, **kwargs)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "rank"),
+    [
+        ("nn.CrossEntropyLoss()(x, y)", 0),
+        ("nn.CrossEntropyLoss(reduction='sum')(x, y)", 0),
+        ("nn.CrossEntropyLoss(reduction='none')(x, y)", None),
+        ("nn.MSELoss(reduce=False)(x, x)", None),
+        ("F.mse_loss(x, x)", 0),
+        ("F.mse_loss(x, x, reduction='none')", None),
+        ("F.kl_div(x, x, reduction='batchmean')", 0),
+        ("own(reduction='none')", None),
+    ],
+)
+def test_a_loss_is_one_number_unless_it_is_not_reduced(text: str, rank: int | None) -> None:
+    loss = Run(LOSSES + f"loss = {text}\n")["loss"]
+    assert isinstance(loss, Tensor) and loss.rank == rank
+
+
+def test_a_tensor_is_no_scalar_of_numpy() -> None:
+    run = Run("import numpy as np, torch\na = np.isscalar(torch.zeros(3))\nb = np.isscalar(2.5)\n")
+    assert run["a"].value is False and run["b"].value is True  # type: ignore[attr-defined]

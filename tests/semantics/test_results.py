@@ -101,6 +101,8 @@ def rank_is(row: table.Row, bound: dict[str, Any], rank: int) -> bool:
         dim = bound.get("dim")
         reduced = not bound.get("keepdim") and (dim is None or isinstance(dim, torch.Tensor))
         return rank == 0 or not reduced or isinstance(dim, torch.Tensor)
+    if row.rank == "loss":
+        return rank == 0 or bound.get("reduction") == "none"
     if row.rank == "broadcast":
         tensors = [value for name in row.concerned if isinstance(value := bound.get(name), torch.Tensor)]
         return rank == max((tensor.dim() for tensor in tensors), default=rank)

@@ -199,9 +199,10 @@ def parse_into_dataclasses(machine: Machine, instance: Instance, call: Call) -> 
 
 
 def _says_which(default: Value) -> bool:
-    """Whether an option is about which GPU, by its default: `--gpu "0"`. A number may be -1 as well, for the CPU."""
+    """Whether an option is about which GPU, by its default: `--gpu "0"`, `--gpu 0`. A program that takes -1 for the CPU
+    asks for it, which is evidence of its own."""
     names = default.value if isinstance(default, Const) else None
-    return isinstance(names, str) and names.replace(",", "").isdigit()
+    return (type(names) is int and names >= 0) or (isinstance(names, str) and names.replace(",", "").isdigit())
 
 
 def _namespace(machine: Machine, instance: Instance, call: Call) -> Value:

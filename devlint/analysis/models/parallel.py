@@ -25,6 +25,7 @@ from devlint.analysis.values import (
     Instance,
     Kept,
     Mapping,
+    Maybe,
     ModuleState,
     Scalar,
     Sequence,
@@ -209,7 +210,7 @@ def _replica(machine: Machine, original: Instance, device: str, call: Call) -> I
             _replicated(
                 machine, child, "module" if isinstance(child, Instance) else "parameter", None, device, call, ""
             )
-            for child in original.module.children
+            for child in map(present, original.module.children)
         ]
     else:
         module.children = None
@@ -238,6 +239,8 @@ def _scattered(machine: Machine, value: Value, device: str, call: Call) -> Value
         if value.device in (POISON, device):
             return value
         return Tensor(device, value.rank, machine.origin("moved", call.node, call.frame, device, "", value.origin))
+    if isinstance(value, Maybe):
+        return Maybe(_scattered(machine, value.value, device, call), value.key, value.there)
     if isinstance(value, Sequence):
         return Sequence(value.kind, [_scattered(machine, part, device, call) for part in value.items], value.open)
     if isinstance(value, Mapping):
@@ -265,6 +268,23 @@ def init_process_group(machine: Machine, call: Call) -> Value:
         if isinstance(rank, (Unknown, Scalar)):
             machine.consulted.add("distributed")
     return NONE
+
+
+@models("torch.distributed.destroy_process_group")
+def destroy_process_group(machine: Machine, call: Call) -> Value:
+    """`destroy_process_group()`: there is none any more; that of one `group` leaves the others."""
+    if call.argument(0, "group") is None:
+        machine.store.set(machine.state, "collective", None)
+    return NONE
+
+
+@models("torch.distributed.is_initialized")
+def is_initialized(machine: Machine, call: Call) -> Value | None:
+    """`is_initialized()`: yes, once the program has done it. Without a GPU, a group that nothing here started is none:
+    launchers of GPUs start those."""
+    if machine.state.collective is not None:
+        return const(True)
+    return None if machine.has_cuda else const(False)
 
 
 @models("torch.distributed.get_backend")

@@ -10,6 +10,7 @@ from devlint.analysis.classes import find
 from devlint.analysis.devices import (
     default_device,
     demand_gpu,
+    die,
     legacy_error,
     mark_used,
     resolve,
@@ -146,6 +147,8 @@ def set_device(machine: Machine, call: Call) -> Value:
             machine.launched = True
             if not machine.path and call.frame.returns is None:
                 unavailable(machine, "cuda", SOME_INDEX, site, "torch.cuda.set_device", None, "query")
+            elif not (isinstance(target, Unknown) and target.named):
+                die(machine)  # a rank that was computed is no -1, as an option may be
             return NONE
         machine.consulted.add("rank")
         machine.store.set(machine.state, "current_device", None)
