@@ -17,6 +17,7 @@ from devlint.analysis.values import (
     SCALAR,
     SIZE,
     UNKNOWN,
+    Array,
     Bound,
     Class,
     Function,
@@ -311,8 +312,15 @@ def _popitem(machine: Machine, value: Mapping, call: Call) -> Value:
 def _items(machine: Machine, value: Mapping, call: Call) -> Value:
     items: list[Value] = [pair(value_of_key(key), item) for key, item in value.items.items()]
     if value.rest is not None:
-        items.append(pair(SCALAR, value.rest))
+        items.append(pair(SCALAR, _under_any_key(value)))
     return Sequence("dict_items", items, value.open)
+
+
+def _under_any_key(value: Mapping) -> Value:
+    """What stands under a key that is not known. Arrays seen there say nothing of the other keys, which programs tell
+    apart by name; that a tensor is on a device says where its neighbours are."""
+    assert value.rest is not None
+    return UNKNOWN if value.open and isinstance(value.rest, Array) else value.rest
 
 
 @on(METHODS, "keys", "iterkeys", "viewkeys", "__iter__")
@@ -324,7 +332,7 @@ def _keys(machine: Machine, value: Mapping, call: Call) -> Value:
 @on(METHODS, "values", "itervalues", "viewvalues")
 def _values(machine: Machine, value: Mapping, call: Call) -> Value:
     items = list(value.items.values())
-    return Sequence("dict_values", items if value.rest is None else [*items, value.rest], value.open)
+    return Sequence("dict_values", items if value.rest is None else [*items, _under_any_key(value)], value.open)
 
 
 @on(METHODS, "update")

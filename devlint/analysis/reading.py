@@ -136,8 +136,11 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
     for event in found:
         if isinstance(event, _CHECKED) and event.checked and event.site.key in refused:
             continue
-        if isinstance(event, MixedDevices) and told.setdefault(_clash(event), event.root) != event.root:
-            continue
+        if isinstance(event, MixedDevices):
+            if told.setdefault(_clash(event), event.root) != event.root:
+                continue
+            if event.root == event.site and told.setdefault(_pair(event), event.site) != event.site:
+                continue
         if isinstance(event, NameUnbound):
             everywhere = len(where.get(event.root.key, ())) == len(worlds)
             if everywhere and not (event.device_position or event.bound_later):
@@ -154,9 +157,20 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
 
 def _clash(event: MixedDevices) -> tuple[Any, ...]:
     """What makes two clashes one, though other calls led there: the same tensors met at the same place."""
-    ways = [(operand.device, *(mark.site.key for mark in operand.marks)) for operand in event.operands]
     known = all(operand.marks for operand in event.operands)
-    return event.world, event.site.key, () if known else event.root.key, *ways
+    return event.world, event.site.key, () if known else event.root.key, *_ways(event)
+
+
+def _pair(event: MixedDevices) -> tuple[Any, ...]:
+    """What makes two clashes one, though they are in different rows: what came from the same two places met again. What
+    is not known to come from anywhere is a pair of its own."""
+    known = all(operand.marks for operand in event.operands)
+    return event.world, event.site.path, event.when, () if known else event.site.key, frozenset(_ways(event))
+
+
+def _ways(event: MixedDevices) -> list[tuple[Any, ...]]:
+    """For each operand its device, and how it came there."""
+    return [(operand.device, *(mark.site.key for mark in operand.marks)) for operand in event.operands]
 
 
 def _counted(events: Iterable[Event]) -> list[Event]:
