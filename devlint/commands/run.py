@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import runpy
 import sys
 import traceback
+from itertools import groupby
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import click
 
+from devlint.lines import split_rows
+from devlint.sources.reading import kind_of, read_source
 from devlint.worlds import WORLD_NAMES, world_named
 
 if TYPE_CHECKING:
@@ -29,7 +34,8 @@ def run(world: str, stats: bool, poison: bool, module: str | None, command: tupl
     """Run a program on a machine with no, one or two simulated CUDA devices.
 
     The program is unchanged, its values are the CPU's, and its errors are what torch says on CUDA. The exit status
-    is the program's own.
+    is the program's own. The cells of a notebook, or the Python examples of a Markdown document, are run one after the
+    other; magics and shell commands are not.
     """
     if module is None and not command:
         raise click.UsageError("Missing SCRIPT, or -m MODULE.")
@@ -53,7 +59,50 @@ def _run_script(command: tuple[str, ...]) -> int:
         raise click.UsageError(f"There is no file {script}.")
     sys.argv = list(command)
     sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
+    if kind_of(Path(script)) != "python":
+        cells = _cells(script)
+        return _status(lambda: _run_cells(cells))
     return _status(lambda: runpy.run_path(script, run_name="__main__"))
+
+
+def _cells(script: str) -> list[tuple[str, str]]:
+    """The cells of a notebook, or the examples of a document: a name for tracebacks, and a text whose rows are the
+    author's.
+
+    Raises:
+        ClickException: one of them can't be parsed.
+    """
+    source = read_source(Path(script), script)
+    for problem in source.problems:
+        where = f"{script}:{problem.row}" if problem.cell is None else f"{script}:cell {problem.cell}:{problem.row}"
+        raise click.ClickException(f"{where}: {problem.message}")
+    rows = split_rows(source.text)
+    found = []
+    for _, numbers in groupby(range(1, len(rows) + 1), key=source.segment):
+        cell = list(numbers)
+        number, first = source.locate(cell[0], 1)
+        name = script if number is None else f"{script}:cell {number}"
+        text = "\n" * (first.row - 1) + "\n".join(rows[row - 1] for row in cell) + "\n"
+        if number is not None:
+            linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+        found.append((name, text))
+    return found
+
+
+def _run_cells(cells: list[tuple[str, str]]) -> None:
+    """Run cells in one namespace, as a notebook does; what IPython itself would run gives nothing."""
+    main = sys.modules["__main__"] = ModuleType("__main__")
+    vars(main).update(display=print, get_ipython=_Shell)
+    for name, text in cells:
+        exec(compile(text, name, "exec"), vars(main))
+
+
+class _Shell:
+    """What `get_ipython()` gives where there is none."""
+
+    def getoutput(self, command: str = "") -> list[str]:
+        """Return no output: commands of the shell are not run."""
+        return []
 
 
 def _run_module(module: str, command: tuple[str, ...]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,53 @@ def test_error_is_the_programs_own(tmp_path: Path) -> None:
     assert lines[0] == "Traceback (most recent call last):" and "program.py" in lines[1]
     assert lines[-1].startswith("RuntimeError: Expected all tensors to be on the same device")
     assert "devlint" not in done.stderr
+
+
+NOTEBOOK = {
+    "cells": [
+        {"cell_type": "markdown", "metadata": {}, "source": ["# A notebook"]},
+        {
+            "cell_type": "code",
+            "execution_count": None,
+            "metadata": {},
+            "outputs": [],
+            "source": ["%matplotlib inline\n", "files = !ls\n", "import torch\n", 'x = torch.ones(2, device="cuda")'],
+        },
+        {
+            "cell_type": "code",
+            "execution_count": None,
+            "metadata": {},
+            "outputs": [],
+            "source": ["print(files, __name__, x.device)\n", "x + torch.ones(2)"],
+        },
+    ],
+    "metadata": {"language_info": {"name": "python"}},
+    "nbformat": 4,
+    "nbformat_minor": 4,
+}
+
+
+def test_the_cells_of_a_notebook_run_one_after_the_other(tmp_path: Path) -> None:
+    (tmp_path / "book.ipynb").write_text(json.dumps(NOTEBOOK))
+    done = run("--world", "gpu1", "book.ipynb", folder=tmp_path)
+    assert (done.stdout, done.returncode) == ("[] __main__ cuda:0\n", 1)
+    lines = done.stderr.splitlines()
+    assert lines[1:3] == ['  File "book.ipynb:cell 3", line 2, in <module>', "    x + torch.ones(2)"]
+    assert lines[-1].startswith("RuntimeError: Expected all tensors to be on the same device")
+
+
+def test_a_notebook_that_does_not_parse(tmp_path: Path) -> None:
+    (tmp_path / "book.ipynb").write_text(json.dumps(NOTEBOOK).replace("files = ", "files == = "))
+    done = run("--world", "cpu", "book.ipynb", folder=tmp_path)
+    assert done.returncode == 1 and done.stderr.startswith("Error: book.ipynb:cell 2:2: ")
+
+
+def test_the_examples_of_a_document(tmp_path: Path) -> None:
+    text = "Make it:\n\n```python\nimport torch\nx = torch.ones(2)\n```\n\nand move it:\n\n```python\nx.cuda()\n```\n"
+    (tmp_path / "README.md").write_text(text)
+    assert run("--world", "gpu1", "README.md", folder=tmp_path).returncode == 0
+    done = run("--world", "cpu", "README.md", folder=tmp_path)
+    assert '  File "README.md", line 11, in <module>\n    x.cuda()\n' in done.stderr
 
 
 def test_wrong_usage(tmp_path: Path) -> None:
