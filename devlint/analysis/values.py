@@ -9,8 +9,9 @@ notes what was lost.
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
+from devlint.analysis.derived import Kept
 from devlint.analysis.events import Site
 
 if TYPE_CHECKING:
@@ -125,12 +126,6 @@ class Scalar(Value):
 
     def __repr__(self) -> str:
         return f"Scalar({self.kind})"
-
-
-class DeviceText(str):
-    """The text of a tensor's device on CUDA, `str(x.device)`: it always has an index."""
-
-    __slots__ = ()
 
 
 SOME_INDEX: Final = -2
@@ -388,17 +383,6 @@ class Class(Value):
 
 
 _NOWHERE: Final[dict[str, Site]] = {}
-
-
-class Unbuilt(KeyError):
-    """A model asked for what the constructor that it models keeps, and a class of the user's own never called it."""
-
-
-class Kept(dict[str, Any]):
-    """What a model keeps with an instance."""
-
-    def __missing__(self, name: str) -> NoReturn:
-        raise Unbuilt(name)
 
 
 class Instance(Value):

@@ -161,5 +161,10 @@ class ModuleScope(Scope):
         """Read a name here."""
         return Name(id, GLOBAL, at)
 
-    store = load
-    walrus = load
+    def store(self, id: str, at: Any) -> Name:
+        """Bind (or delete) a name here."""
+        return Name(id, GLOBAL, at)
+
+    def walrus(self, id: str, at: Any) -> Name:
+        """Bind a name by `:=` here."""
+        return Name(id, GLOBAL, at)

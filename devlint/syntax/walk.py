@@ -51,8 +51,7 @@ def _slots_below(cls: type) -> tuple[str, ...]:
     """The slots of a class of nodes under which others may stand, last first; none for what is no node."""
     if not issubclass(cls, (ir.Node, ir.Generator, ir.Parameters)):
         return ()
-    slots: tuple[str, ...] = cls.__slots__
-    return tuple(slot for slot in reversed(slots) if slot not in ("at", "_lower", "_body"))
+    return tuple(slot for slot in reversed(ir.slots_of(cls)) if slot not in ("_lower", "_body"))
 
 
 def calls(module: ir.Module) -> list[tuple[str, ir.Call]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.access import call_value, iterate
 from devlint.analysis.backward import gather_hooks
 from devlint.analysis.choices import cpu_is_asked_for
+from devlint.analysis.derived import Kept
 from devlint.analysis.devices import resolve
 from devlint.analysis.dispatch import VALUES, Call, models
 from devlint.analysis.events import CpuInCollective, ParallelDevice, RankWithoutDevice
@@ -23,7 +24,6 @@ from devlint.analysis.values import (
     DeviceValue,
     External,
     Instance,
-    Kept,
     Mapping,
     ModuleState,
     Scalar,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.access import call_value, iterate
 from devlint.analysis.access import item as item_of
 from devlint.analysis.classes import find
+from devlint.analysis.derived import Kept
 from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.events import CudaInWorker, PinAccelerator, Site
 from devlint.analysis.machine import Crash, Worker
@@ -25,7 +26,6 @@ from devlint.analysis.values import (
     DeviceValue,
     External,
     Instance,
-    Kept,
     Mapping,
     Maybe,
     Scalar,
