@@ -535,3 +535,20 @@ def constant(value: Value | None) -> Any:
 def present(value: Value) -> Value:
     """What a value is if it is there at all."""
     return value.value if value.__class__ is Maybe else value
+
+
+MAX_NESTING: Final = 16
+"""How many containers deep is looked for a circle."""
+
+
+def as_part(value: Value, container: Value) -> Value:
+    """A value as it stands in a container; one in which the container stands is not known: no walk would end there."""
+    return UNKNOWN if isinstance(value, (Sequence, Mapping)) and _closes(value, container, MAX_NESTING) else value
+
+
+def _closes(value: Sequence | Mapping, container: Value, depth: int) -> bool:
+    """Whether a value is the container or has it somewhere inside, or lies too deep to tell."""
+    if value is container or not depth:
+        return True
+    parts = value.items if isinstance(value, Sequence) else [*value.items.values(), value.rest]
+    return any(_closes(part, container, depth - 1) for part in parts if isinstance(part, (Sequence, Mapping)))

@@ -192,8 +192,13 @@ def _run_replica(machine: Machine, inner: Instance, call: Call, output: str) -> 
     gather_hooks(machine, waiting, output)
 
 
-def _replica(machine: Machine, original: Instance, device: str, call: Call) -> Instance:
-    made = Instance(original.cls, original.site)
+def _replica(
+    machine: Machine, original: Instance, device: str, call: Call, known: dict[int, Instance] | None = None
+) -> Instance:
+    known = {} if known is None else known
+    if id(original) in known:
+        return known[id(original)]
+    made = known[id(original)] = Instance(original.cls, original.site)
     made.state = Kept(original.state)
     assert original.module is not None
     module = made.module = ModuleState()
@@ -202,12 +207,12 @@ def _replica(machine: Machine, original: Instance, device: str, call: Call) -> I
     module.is_replica = True
     for name, field in original.fields.items():
         made.fields[name] = _replicated(
-            machine, present(field), module.kinds.get(name), module.places.get(name), device, call, name
+            machine, present(field), module.kinds.get(name), module.places.get(name), device, call, name, known
         )
     if original.module.children is not None:
         module.children = [
             _replicated(
-                machine, child, "module" if isinstance(child, Instance) else "parameter", None, device, call, ""
+                machine, child, "module" if isinstance(child, Instance) else "parameter", None, device, call, "", known
             )
             for child in original.module.children
         ]
@@ -217,10 +222,17 @@ def _replica(machine: Machine, original: Instance, device: str, call: Call) -> I
 
 
 def _replicated(
-    machine: Machine, value: Value, kind: str | None, place: Site | None, device: str, call: Call, name: str
+    machine: Machine,
+    value: Value,
+    kind: str | None,
+    place: Site | None,
+    device: str,
+    call: Call,
+    name: str,
+    known: dict[int, Instance],
 ) -> Value:
     if kind and isinstance(value, Instance) and value.module is not None:
-        return _replica(machine, value, device, call)
+        return _replica(machine, value, device, call, known)
     if not isinstance(value, Tensor) or value.device in (None, POISON):
         return value
     if kind:
