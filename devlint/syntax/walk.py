@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from devlint.syntax import ir
 
@@ -44,7 +44,7 @@ def walk(node: Any) -> Iterator[ir.Node]:
             waiting.append(node.body.statements)
 
 
-_BELOW: dict[type, tuple[str, ...]] = {}
+_BELOW: Final[dict[type, tuple[str, ...]]] = {}
 
 
 def _slots_below(cls: type) -> tuple[str, ...]:
