@@ -490,7 +490,7 @@ def _bind(machine: Machine, name: ir.Expr, frame: Frame, value: Value) -> None:
 def named_unknown(left: Value, operator: str, right: Value) -> Unknown | None:
     """The name of a comparison of an unknown with a constant: `args.gpu is None`, `args.device == 'cuda'`."""
     if isinstance(left, Const) and isinstance(right, Unknown) and operator in ("==", "!="):
-        left, right = right, left
+        return named_unknown(right, operator, left)
     if not (isinstance(left, Unknown) and left.path and isinstance(right, Const)):
         return None
     negation = {"!=": "==", "is-not": "is", "not-in": "in"}.get(operator)

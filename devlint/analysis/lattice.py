@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from devlint.analysis.derived import DeviceText
 from devlint.analysis.store import MISSING
 from devlint.analysis.values import (
     ANY_SIZE,
@@ -23,7 +24,6 @@ from devlint.analysis.values import (
     Bound,
     Class,
     Const,
-    DeviceText,
     DeviceValue,
     External,
     Function,

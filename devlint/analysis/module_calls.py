@@ -230,7 +230,7 @@ def _agreed(machine: Machine, value: Instance, row: Row, call: Call) -> Tensor |
             if kept.device != device:
                 return None
             held = held or kept
-    if held is None and row.demands and (value.fields or value.module.children):  # type: ignore[union-attr]
+    if held is None and row.demands and (value.fields or (value.module is not None and value.module.children)):
         held = next((tensor for tensor, _, _ in registered(value)), None)
         if held is not None and held.device != device:
             return None

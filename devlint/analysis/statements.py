@@ -228,7 +228,7 @@ def with_statement(machine: Machine, node: ir.With, frame: Frame) -> Signal | No
             exit_context()
 
 
-def enter(machine: Machine, value: Value, node: ir.Expr, frame: Frame) -> tuple[Value, Callable[[], None] | None]:
+def enter(machine: Machine, value: Value, node: ir.Node, frame: Frame) -> tuple[Value, Callable[[], None] | None]:
     """Enter a context manager: what is bound to its target, and what leaving it undoes."""
     if isinstance(value, DeviceValue):
         return value, enter_device(machine, value, node, frame)

@@ -150,10 +150,10 @@ def _is_none(value: Value) -> bool:
 # -- what it holds
 
 
-def held(value: Instance) -> list[Tensor]:
+def held(value: Instance, depth: int = 4) -> list[Tensor]:
     """The tensors with which a distribution computes, as they are now; one on no known device where some are not."""
     row = value.state.get(ROW)
-    if row is None:
+    if row is None or not depth:
         return []
     names = ["base_dist"] if _short(row) in _BASES else [_ATTRIBUTES.get(name, name) for name in _names(row)]
     found: list[Tensor] = []
@@ -162,19 +162,19 @@ def held(value: Instance) -> list[Tensor]:
         if isinstance(part, Tensor):
             found.append(part)
         elif isinstance(part, Instance):
-            found += held(part) or [Tensor(None)]
+            found += held(part, depth - 1) or [Tensor(None)]
         elif part is not None and not isinstance(part, (Const, Scalar)):
             found.append(Tensor(None))
     transforms = value.fields.get("transforms")
-    return found if transforms is None or not found else found + _of_transforms(transforms)
+    return found if transforms is None or not found else found + _of_transforms(transforms, depth - 1)
 
 
-def _of_transforms(value: Value) -> list[Tensor]:
+def _of_transforms(value: Value, depth: int) -> list[Tensor]:
     """The tensors with which a chain of transforms computes."""
     if isinstance(value, Sequence) and not value.open:
-        return [tensor for part in value.items for tensor in _of_transforms(part)]
+        return [tensor for part in value.items for tensor in _of_transforms(part, depth)]
     if isinstance(value, Instance) and isinstance(value.cls, External):
-        return held(value) if ROW in value.state else [Tensor(None)]
+        return held(value, depth) if ROW in value.state else [Tensor(None)]
     plain = isinstance(value, Instance) and all(isinstance(field, (Const, Scalar)) for field in value.fields.values())
     return [] if plain else [Tensor(None)]
 

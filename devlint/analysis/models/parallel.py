@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.access import call_value, iterate
 from devlint.analysis.backward import gather_hooks
 from devlint.analysis.choices import cpu_is_asked_for
+from devlint.analysis.derived import Kept
 from devlint.analysis.devices import resolve
 from devlint.analysis.dispatch import VALUES, Call, models
 from devlint.analysis.events import CpuInCollective, ParallelDevice, RankWithoutDevice
@@ -23,7 +24,6 @@ from devlint.analysis.values import (
     DeviceValue,
     External,
     Instance,
-    Kept,
     Mapping,
     Maybe,
     ModuleState,
@@ -193,8 +193,13 @@ def _run_replica(machine: Machine, inner: Instance, call: Call, output: str) -> 
     gather_hooks(machine, waiting, output)
 
 
-def _replica(machine: Machine, original: Instance, device: str, call: Call) -> Instance:
-    made = Instance(original.cls, original.site)
+def _replica(
+    machine: Machine, original: Instance, device: str, call: Call, known: dict[int, Instance] | None = None
+) -> Instance:
+    known = {} if known is None else known
+    if id(original) in known:
+        return known[id(original)]
+    made = known[id(original)] = Instance(original.cls, original.site)
     made.state = Kept(original.state)
     assert original.module is not None
     module = made.module = ModuleState()
@@ -203,12 +208,12 @@ def _replica(machine: Machine, original: Instance, device: str, call: Call) -> I
     module.is_replica = True
     for name, field in original.fields.items():
         made.fields[name] = _replicated(
-            machine, present(field), module.kinds.get(name), module.places.get(name), device, call, name
+            machine, present(field), module.kinds.get(name), module.places.get(name), device, call, name, known
         )
     if original.module.children is not None:
         module.children = [
             _replicated(
-                machine, child, "module" if isinstance(child, Instance) else "parameter", None, device, call, ""
+                machine, child, "module" if isinstance(child, Instance) else "parameter", None, device, call, "", known
             )
             for child in map(present, original.module.children)
         ]
@@ -218,10 +223,17 @@ def _replica(machine: Machine, original: Instance, device: str, call: Call) -> I
 
 
 def _replicated(
-    machine: Machine, value: Value, kind: str | None, place: Site | None, device: str, call: Call, name: str
+    machine: Machine,
+    value: Value,
+    kind: str | None,
+    place: Site | None,
+    device: str,
+    call: Call,
+    name: str,
+    known: dict[int, Instance],
 ) -> Value:
     if kind and isinstance(value, Instance) and value.module is not None:
-        return _replica(machine, value, device, call)
+        return _replica(machine, value, device, call, known)
     if not isinstance(value, Tensor) or value.device in (None, POISON):
         return value
     if kind:
