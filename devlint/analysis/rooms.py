@@ -33,6 +33,7 @@ from devlint.analysis import (
 from devlint.analysis.models import (
     argparse,
     averaging,
+    broadcasting,
     collections,
     commands,
     compiling,
@@ -62,6 +63,7 @@ __all__ = [
     "arrays",
     "averaging",
     "backward",
+    "broadcasting",
     "builtins",
     "calls",
     "classes",
