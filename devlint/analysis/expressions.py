@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import attribute, binary, call_method, call_value, item, iterate
 from devlint.analysis.binding import bind_name
-from devlint.analysis.choices import decide, decide_value, narrow
+from devlint.analysis.choices import decide, decide_value
 from devlint.analysis.control import behind, fork, note_either
 from devlint.analysis.dispatch import EVALUATE, Call, evaluates
 from devlint.analysis.frames import Frame
 from devlint.analysis.machine import Crash, OutOfBudget, Signal, forget_evidence
+from devlint.analysis.narrowing import narrow
 from devlint.analysis.results import derived
 from devlint.analysis.values import (
     BOOL,
