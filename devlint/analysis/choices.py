@@ -164,6 +164,7 @@ def cpu_is_asked_for(machine: Machine) -> bool:
 
 YES = Decision(True)
 NO = Decision(False)
+_OPEN = Decision(None, is_free=False)
 
 
 def decide(machine: Machine, test: ir.Expr, frame: Frame) -> Decision:
@@ -192,7 +193,7 @@ def _decide_parts(machine: Machine, test: ir.Bool, frame: Frame) -> Decision:
                 return NO if test.is_and else YES
             if later:
                 _note_joint(machine, decision, later, test.is_and)
-            if decision.default is test.is_and:
+            if later and decision.default is test.is_and:
                 decision.default = None  # then the rest would be asked
             if decision.choice is not None and not is_gpu_option(decision.choice.condition):
                 whole = Choice("", not test.is_and, Site(frame.namespace.path, test.at))
@@ -224,7 +225,7 @@ def _ask_later(
                 undecided.append(decision)
         return undecided
     except Crash:
-        return []
+        return [_OPEN]
     finally:
         machine.store.undo(mark)
         if opened:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.choices import Decision
+from devlint.analysis.choices import Decision, is_gpu_option
 from devlint.analysis.frames import Locals
 from devlint.analysis.lattice import carries_device
 from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal
@@ -63,8 +63,9 @@ def fork(
     del machine.path[depth:]
     machine.guards = guards
     loss.behind = behind(decision)
+    loss.counts_gpus = isinstance(decision.key, str) and is_gpu_option(decision.key)
     signal = _rejoin(machine, frame, decision, first, second, first_delta, second_delta)
-    loss.behind = None
+    loss.behind, loss.counts_gpus = None, False
     loss.lost = loss.lost or machine.grown != grown  # with a layer more it is another network
     if first is None and second is None and _varies(machine, decision, frame):
         keep_sides(machine, first_delta, {identity: entry[3] for identity, entry in second_delta.items()})

@@ -12,6 +12,7 @@ from devlint.analysis.dispatch import Call, on
 from devlint.analysis.leaves import refuse_copy
 from devlint.analysis.machine import SCRIPTED, TRACE
 from devlint.analysis.meeting import tensors_in
+from devlint.analysis.models import parallel
 from devlint.analysis.module_calls import WITH_KWARGS, call_builtin, class_forward
 from devlint.analysis.module_moves import apply_registered, move
 from devlint.analysis.modules import (
@@ -85,7 +86,7 @@ def base_method(machine: Machine, value: Instance, name: str, call: Call) -> Val
         return move(machine, value, name, call)
     if name == "__init__":
         path = builtin_path(value)
-        if path is not None:
+        if path is not None and not parallel.initialise(machine, value, path, call):
             initialise_builtin(machine, value, path, table.lookup(path), call)
         return NONE
     if name == "__setattr__" and len(call.positional) == 2:
@@ -99,7 +100,8 @@ def base_method(machine: Machine, value: Instance, name: str, call: Call) -> Val
     if name == "__getattr__" and call.positional and isinstance(call.positional[0], Const):
         return value.fields.get(str(call.positional[0].value), UNKNOWN)
     if name == "forward":
-        return call_builtin(machine, value, call)
+        wrapped = value.state.get("inner") is not None
+        return (parallel.call_wrapped if wrapped else call_builtin)(machine, value, call)
     if name == "_apply":
         return apply_registered(machine, value, call)
     from devlint.analysis.instances import model_method

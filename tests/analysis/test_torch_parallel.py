@@ -57,6 +57,41 @@ w = inner.weight  #= gpu
 net = nn.DataParallel(nn.Linear(2, 2))
 net(torch.zeros(4, 2, device=device))  # DEV308: gpu2
 """,
+    "a DataParallel of the program's own": """
+class Wrapped(nn.DataParallel):
+    def replicate(self, module, device_ids):
+        return super().replicate(module, device_ids)
+class Noted(nn.DataParallel):
+    def __init__(self, module, **options):
+        super().__init__(module, **options)
+        self.calls = 0
+    def forward(self, *inputs):
+        self.calls += 1
+        return super().forward(*inputs)
+net = nn.Linear(2, 2).to(device)
+out = Wrapped(net)(torch.zeros(4, 2))  #= gpu
+ids = Wrapped(net).device_ids
+other = Noted(Wrapped(net).module, device_ids=ids)(torch.zeros(4, 2))  #= gpu
+w = Wrapped(net).module.weight  #= gpu
+""",
+    "a DataParallel of the program's own of a module elsewhere": """
+class Wrapped(nn.DataParallel):
+    pass
+Wrapped(nn.Linear(2, 2))(torch.zeros(4, 2, device=device))  # DEV308: gpu2
+""",
+    "DataParallel of the last GPU": """
+net = nn.Linear(2, 2)
+if torch.cuda.is_available():
+    last = torch.cuda.device_count() - 1
+    net = nn.DataParallel(net, device_ids=[last]).cuda(last)
+out = net(torch.zeros(4, 2))  #= last
+""",
+    "DataParallel of the last GPU moved to the first": """
+net = nn.Linear(2, 2)
+if torch.cuda.is_available():
+    net = nn.DataParallel(net, device_ids=[torch.cuda.device_count() - 1]).cuda()
+net(torch.zeros(4, 2))  # DEV308: gpu2
+""",
     "the backward of a function runs on each replica": """
 class Sharp(torch.autograd.Function):
     @staticmethod
