@@ -532,6 +532,35 @@ e = torch.atleast_2d(y)  #= cpu
 f = torch.atleast_2d(x, y)[1]  #= cpu
 g = torch.block_diag(x, x)  #= gpu
 """,
+    "objects that are saved": """
+import io
+class Factors:
+    def __init__(self, of):
+        self.sums = [torch.zeros(2, 2, device=of.device)]
+        self.count, self.where, self.other = 0, of.device, None
+class Own(torch.optim.Optimizer):
+    def __init__(self, params):
+        super().__init__(params, {"lr": 0.1})
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p]["factors"] = Factors(p)
+    def step(self):
+        return [self.state[p]["factors"].sums[0] for group in self.param_groups for p in group["params"]]
+net = nn.Linear(2, 2).to(device)
+own = Own(net.parameters())
+a = own.step()[0]  #= gpu
+file = io.BytesIO()
+torch.save({"own": own.state_dict(), "factors": [Factors(net.weight)]}, file)
+file.seek(0)
+loaded = torch.load(file, map_location="cpu", weights_only=False)
+b = loaded["factors"][0].sums[0]  #= cpu
+c = torch.zeros(2, device=loaded["factors"][0].where)  #= gpu
+own.load_state_dict(loaded["own"])
+d = own.step()[0]  #= cpu
+file.seek(0)
+own.load_state_dict(torch.load(file, map_location=device, weights_only=False)["own"])
+e = own.step()[0]  #= gpu
+""",
     "half of a distribution moved": """
 p = torch.distributions.Normal(torch.zeros(2), torch.ones(2))
 p.loc = p.loc.to(device)

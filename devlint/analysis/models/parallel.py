@@ -87,6 +87,7 @@ def _enclose(machine: Machine, made: Instance, inner: Instance, call: Call, dist
         return
     first = _first_device(machine, ids, devices, distributed)
     store.put(made.state, "first", first)
+    store.put(made.state, "scatters", first is not None or not distributed)
     indices = [device.partition(":")[2] for device in devices if device is not None]
     if len(indices) == len(devices) and all(indices) and not (distributed and ids is None):
         store.put(made.fields, "device_ids", Sequence("list", [const(int(index)) for index in indices]))
@@ -187,7 +188,7 @@ def call_wrapped(machine: Machine, value: Instance, call: Call) -> Value:
     """Call a wrapped module: inputs are scattered to the first device; the module must be there."""
     inner = value.state["inner"]
     first = value.state.get("first")
-    if not machine.device_count or (value.state["distributed"] and first is None):
+    if not machine.device_count or not value.state.get("scatters"):
         return call_value(machine, inner, call)
     if value.state["distributed"]:
         positional = [_scattered(machine, part, first, call) for part in call.positional]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_method, call_value
 from devlint.analysis.choices import gpu_is_asked_for
-from devlint.analysis.classes import external_bases, mro
+from devlint.analysis.classes import external_bases, find, mro
 from devlint.analysis.devices import is_device_like, resolve
 from devlint.analysis.dispatch import Call, models, on
 from devlint.analysis.events import LoadWithoutMap
@@ -26,9 +26,11 @@ from devlint.analysis.values import (
     UNKNOWN,
     Class,
     Const,
+    DeviceValue,
     External,
     Function,
     Instance,
+    Kept,
     Mapping,
     Scalar,
     Sequence,
@@ -183,21 +185,50 @@ def method_of_dict(machine: Machine, value: Tensor, call: Call, name: str) -> Va
     return call_method(machine, Mapping({}, value, True, "state_dict"), name, call)
 
 
-def relocated(machine: Machine, value: Value, device: str | None) -> Value:
-    """A loaded copy with its tensors on `device`."""
+def relocated(machine: Machine, value: Value, device: str | None, opens: bool = True) -> Value:
+    """A loaded copy with its tensors on `device`; `opens`: those of objects of the program's own, too."""
+    return _relocated(machine, value, device, {} if opens else None)
+
+
+def _relocated(machine: Machine, value: Value, device: str | None, memo: dict[int, Value] | None) -> Value:
     if isinstance(value, Tensor):
         origin = value.origin
         return Tensor(device, value.rank, None if origin is None else origin.released())
     if isinstance(value, Mapping):
-        items = {key: relocated(machine, part, device) for key, part in value.items.items()}
-        rest = None if value.rest is None else relocated(machine, value.rest, device)
+        items = {key: _relocated(machine, part, device, memo) for key, part in value.items.items()}
+        rest = None if value.rest is None else _relocated(machine, value.rest, device, memo)
         return Mapping(items, rest, value.open, value.kind)
     if isinstance(value, Sequence):
-        return Sequence(value.kind, [relocated(machine, part, device) for part in value.items], value.open)
+        return Sequence(value.kind, [_relocated(machine, part, device, memo) for part in value.items], value.open)
     if isinstance(value, Instance) and value.module is not None and device is not None:
         made = copied(value, {})
         assert isinstance(made, Instance)
         for tensor, _, _ in registered(made):
             tensor.device = device
         return made
-    return value if isinstance(value, (Const, Scalar)) else UNKNOWN
+    if isinstance(value, Instance) and value.module is None and _is_kept_whole(value):
+        return value if memo is None else _relocated_object(machine, value, device, memo)
+    return value if isinstance(value, (Const, Scalar, DeviceValue)) else UNKNOWN
+
+
+_PICKLING = ("__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__new__")
+
+
+def _is_kept_whole(value: Instance) -> bool:
+    """Whether an object of the program's own is saved with all its fields and nothing else."""
+    return (
+        isinstance(value.cls, Class)
+        and not external_bases(value.cls)
+        and all(find(value.cls, name) is None for name in _PICKLING)
+    )
+
+
+def _relocated_object(machine: Machine, value: Instance, device: str | None, memo: dict[int, Value]) -> Value:
+    """A loaded copy of an object: what its fields hold is on `device`."""
+    known = memo.get(id(value))
+    if known is None:
+        made = Instance(value.cls, value.site)
+        memo[id(value)] = known = made
+        made.state = Kept(value.state)
+        made.fields = {name: _relocated(machine, part, device, memo) for name, part in value.fields.items()}
+    return known
