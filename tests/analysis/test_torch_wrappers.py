@@ -16,6 +16,23 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 
 PROGRAMS = {
+    "a wrapper that asks inside for what it has not": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+    def extra(self, x):
+        return self.layer(x)
+class Passing(nn.DataParallel):
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(self.module, name)
+net = Passing(Net().to(device))
+w = net.layer.weight  #= gpu
+y = net.extra(torch.zeros(2, 2, device=device))  #= gpu
+""",
     "no_grad and inference_mode": """
 @torch.no_grad()
 def run(net, x):
