@@ -586,6 +586,21 @@ d = torch.as_tensor(np.zeros(2)) * 2  #= cpu
 e = np.asarray(a)  #= ndarray
 f = x.tolist()
 """,
+    "numbers in another order": """
+losses = np.zeros((5, 1))
+kept = np.zeros(5)
+for i in np.random.permutation(len(losses)):
+    loss = torch.zeros(2, device=device).mean()
+    kept[i] = loss
+    losses[i] = loss.item()
+rows = np.random.default_rng().permutation(np.zeros((3, 2)))
+rows[0] = torch.zeros(2)
+""",
+    "a row of an array in another order": """
+losses = np.zeros((5, 1))
+for i in np.random.permutation(len(losses)):
+    losses[i] = torch.zeros(2, device=device).mean()  # DEV402: gpu1 gpu2
+""",
     "numpy of the accelerator": """
 x = torch.zeros(2, device=device)
 x.numpy()  # DEV401: gpu1 gpu2
