@@ -593,7 +593,7 @@ for i in np.random.permutation(len(losses)):
     loss = torch.zeros(2, device=device).mean()
     kept[i] = loss
     losses[i] = loss.item()
-rows = np.random.default_rng().permutation(np.zeros((3, 2)))
+rows = np.random.default_rng().permutation(np.zeros((3, 2)))  #= ndarray
 rows[0] = torch.zeros(2)
 """,
     "a row of an array in another order": """
