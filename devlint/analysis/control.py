@@ -12,6 +12,7 @@ from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal
 from devlint.analysis.values import (
     Maybe,
     Tensor,
+    Value,
     is_none,
 )
 from devlint.syntax import ir
@@ -78,6 +79,38 @@ def fork(
     if opened:
         store.close()
     return signal
+
+
+def either(
+    machine: Machine, decision: Decision, yes: Callable[[], Value], no: Callable[[], Value], frame: Frame
+) -> Value:
+    """The value of a conditional expression that the world does not decide: that of both sides, joined.
+
+    Raises:
+        Crash: neither side gives one.
+    """
+    results: dict[bool, Value] = {}
+
+    def side(compute: Callable[[], Value], holds: bool) -> None:
+        results[holds] = compute()
+
+    signal = fork(machine, decision, lambda: side(yes, True), lambda: side(no, False), frame)
+    if not results:
+        raise Crash
+    if signal is not None or len(results) == 1:
+        return next(iter(results.values()))
+    before, machine.loss.lost = machine.loss.lost, False
+    machine.loss.behind = behind(decision)
+    joined = machine.loss.values(results[True], results[False])
+    machine.loss.behind = None
+    if machine.loss.lost and decision.is_free and decision.choice is not None:
+        machine.promoted.setdefault(decision.key, decision.choice)
+    note_either(machine, frame)
+    if decision.default is not None and decision.key in machine.defaults:
+        machine.loss.lost = before
+        return results[decision.default]
+    machine.loss.lost = machine.loss.lost or before
+    return joined
 
 
 def _note_behind(machine: Machine, decision: Decision, delta: Delta) -> None:
