@@ -18,7 +18,7 @@ def speaker(event: DeviceUnavailable) -> str | None:
         return None
     if beyond_first:
         return "DEV101"
-    if event.at_import and event.device.startswith("cuda"):
+    if event.at_import and event.device.startswith("cuda") and (event.kind != "query" or event.operation):
         return "DEV110"
     return "DEV107" if event.kind == "query" else "DEV102"
 

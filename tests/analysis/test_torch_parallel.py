@@ -16,6 +16,44 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 
 PROGRAMS = {
+    "pools of threads": """
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from multiprocessing.pool import ThreadPool
+net = nn.Linear(2, 2).to(device)
+def work(count, scale=1.0):
+    return net(torch.zeros(count, 2, device=device)) * scale
+with ThreadPoolExecutor(1) as pool:
+    a = pool.submit(work, 1, scale=2.0).result()  #= gpu
+    b = list(pool.map(work, range(1, 3)))[0]  #= gpu
+    waiting = {pool.submit(work, i): i for i in range(1, 3)}
+    c = [future.result() for future in as_completed(waiting)][0]  #= gpu
+with ThreadPool(1) as threads:
+    d = threads.map(work, [1, 2])[0]  #= gpu
+    e = threads.apply(work, (1,))  #= gpu
+    f = threads.apply_async(work, (1,)).get()  #= gpu
+    g = threads.starmap(work, [(1, 2.0)])[0]  #= gpu
+""",
+    "the devices of a thread": """
+from concurrent.futures import ThreadPoolExecutor
+if torch.cuda.device_count() > 1:
+    torch.cuda.set_device(1)
+torch.set_default_device(device)
+def make():
+    return torch.zeros(2)
+def place(x):
+    return x.cuda() if torch.cuda.is_available() else x
+with ThreadPoolExecutor(1) as pool:
+    a = pool.submit(make).result()  #= cpu
+    b = pool.submit(place, torch.zeros(2, device="cpu")).result()  #= gpu
+c = make()  #= last
+""",
+    "what a thread of a pool meets": """
+from concurrent.futures import ThreadPoolExecutor
+net = nn.Linear(2, 2).to(device)
+with ThreadPoolExecutor(1) as pool:
+    future = pool.submit(net, torch.zeros(1, 2))  # DEV302: gpu1 gpu2
+    future.result()
+""",
     "two halves of a model": """
 class Net(nn.Module):
     def __init__(self, first, second):
