@@ -11,6 +11,7 @@ from devlint.analysis.classes import external_bases, find, mro
 from devlint.analysis.devices import is_device_like, resolve
 from devlint.analysis.dispatch import Call, models, on
 from devlint.analysis.events import LoadWithoutMap
+from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models.copying import copied
 from devlint.analysis.models.system import temporary_name
 from devlint.analysis.modules import registered
@@ -46,6 +47,7 @@ from devlint.syntax.walk import calls
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
+    from devlint.analysis.origins import Origin
 
 
 _SAVES = frozenset({"torch.save", "torch.jit.save"})
@@ -95,7 +97,7 @@ def load(machine: Machine, call: Call) -> Value:
         if device is None or device == "cpu":
             machine.testify("map_location", call.frame)
         if saved is not None:
-            return relocated(machine, saved, device)
+            return _relocated(machine, saved, device, _Objects(machine.origin("moved", call.node, call.frame, device)))
         return (
             Mapping(
                 {},
@@ -185,21 +187,29 @@ def method_of_dict(machine: Machine, value: Tensor, call: Call, name: str) -> Va
     return call_method(machine, Mapping({}, value, True, "state_dict"), name, call)
 
 
-def relocated(machine: Machine, value: Value, device: str | None, opens: bool = True) -> Value:
-    """A loaded copy with its tensors on `device`; `opens`: those of objects of the program's own, too."""
-    return _relocated(machine, value, device, {} if opens else None)
+def relocated(machine: Machine, value: Value, device: str | None) -> Value:
+    """A loaded copy with its tensors on `device`; objects of the program's own are left as they are."""
+    return _relocated(machine, value, device, None)
 
 
-def _relocated(machine: Machine, value: Value, device: str | None, memo: dict[int, Value] | None) -> Value:
+class _Objects:
+    """The objects of the program's own that a file brings back, and how their tensors came to be where they are."""
+
+    def __init__(self, origin: Origin) -> None:
+        self.origin = origin
+        self.made: dict[int, Value] = {}
+
+
+def _relocated(machine: Machine, value: Value, device: str | None, objects: _Objects | None) -> Value:
     if isinstance(value, Tensor):
         origin = value.origin
         return Tensor(device, value.rank, None if origin is None else origin.released())
     if isinstance(value, Mapping):
-        items = {key: _relocated(machine, part, device, memo) for key, part in value.items.items()}
-        rest = None if value.rest is None else _relocated(machine, value.rest, device, memo)
+        items = {key: _relocated(machine, part, device, objects) for key, part in value.items.items()}
+        rest = None if value.rest is None else _relocated(machine, value.rest, device, objects)
         return Mapping(items, rest, value.open, value.kind)
     if isinstance(value, Sequence):
-        return Sequence(value.kind, [_relocated(machine, part, device, memo) for part in value.items], value.open)
+        return Sequence(value.kind, [_relocated(machine, part, device, objects) for part in value.items], value.open)
     if isinstance(value, Instance) and value.module is not None and device is not None:
         made = copied(value, {})
         assert isinstance(made, Instance)
@@ -207,7 +217,7 @@ def _relocated(machine: Machine, value: Value, device: str | None, memo: dict[in
             tensor.device = device
         return made
     if isinstance(value, Instance) and value.module is None and _is_kept_whole(value):
-        return value if memo is None else _relocated_object(machine, value, device, memo)
+        return value if objects is None else _relocated_object(machine, value, device, objects)
     return value if isinstance(value, (Const, Scalar, DeviceValue)) else UNKNOWN
 
 
@@ -223,12 +233,14 @@ def _is_kept_whole(value: Instance) -> bool:
     )
 
 
-def _relocated_object(machine: Machine, value: Instance, device: str | None, memo: dict[int, Value]) -> Value:
+def _relocated_object(machine: Machine, value: Instance, device: str | None, objects: _Objects) -> Value:
     """A loaded copy of an object: what its fields hold is on `device`."""
-    known = memo.get(id(value))
+    known = objects.made.get(id(value))
     if known is None:
         made = Instance(value.cls, value.site)
-        memo[id(value)] = known = made
+        objects.made[id(value)] = known = made
         made.state = Kept(value.state)
-        made.fields = {name: _relocated(machine, part, device, memo) for name, part in value.fields.items()}
+        made.fields = {name: _relocated(machine, part, device, objects) for name, part in value.fields.items()}
+        for tensor in (part for field in made.fields.values() for part in tensors_in(field, 2)):
+            tensor.origin = objects.origin
     return known
