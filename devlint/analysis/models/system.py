@@ -376,7 +376,7 @@ def substitute(machine: Machine, call: Call) -> Value | None:
     return STRING
 
 
-# -- threads, and processes that are spawned: what they run runs elsewhere
+# -- single threads, and processes that are spawned: what they run runs elsewhere
 
 THREAD: Final = "threading.Thread"
 
@@ -420,9 +420,3 @@ def spawn(machine: Machine, call: Call) -> Value | None:
     is_open = arguments is not None and (found is None or found.open)
     call_value(machine, function, Call([rank, *rest], {}, call.node, call.frame, is_open))
     return NONE
-
-
-@models("multiprocessing.pool.ThreadPool", "concurrent.futures.ThreadPoolExecutor")
-def pool(machine: Machine, call: Call) -> Value | None:
-    """A pool of threads: its results are not known."""
-    return UNKNOWN
