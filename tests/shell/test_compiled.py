@@ -73,7 +73,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tests and what they read, in a folder in which devlint itself is not."""
     folder = tmp_path_factory.mktemp("work")
-    for name in ("tests", "examples", "docs"):
+    for name in ("tests", "examples", "docs", "benchmarks"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "Makefile"):
         shutil.copy(ROOT / name, folder)
