@@ -204,6 +204,8 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
     if isinstance(out, Value) and not is_none(out) and result == "tensor":
         return out if isinstance(out, Tensor) else Tensor(None)
     made = build(result, main, None if call.open and row.rank == "loss" else result_rank(row, main, bound))
+    if result.endswith(", lengths)") and isinstance(made, Sequence):
+        made.items[-1] = Tensor("cpu", 1, machine.origin("host", call.node, call.frame, "cpu", row.name))
     if isinstance(made, Tensor):
         made.dtype = _result_dtype(row, main, bound)
         made.is_element = main.is_element and made.rank is None and row.rank in ("keep", "broadcast")

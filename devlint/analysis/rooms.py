@@ -48,12 +48,14 @@ from devlint.analysis.models import (
     parallel,
     processes,
     progress,
+    pruning,
     records,
     system,
     torch_contexts,
     torch_data,
     torch_files,
     torch_functions,
+    transforms,
     weight_norms,
 )
 
@@ -97,6 +99,7 @@ __all__ = [
     "processes",
     "progress",
     "protocols",
+    "pruning",
     "records",
     "sequence_methods",
     "sequences",
@@ -108,6 +111,7 @@ __all__ = [
     "torch_data",
     "torch_files",
     "torch_functions",
+    "transforms",
     "unknowns",
     "weight_norms",
 ]

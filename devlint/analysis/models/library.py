@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from devlint.analysis.building import construct_builtin
 from devlint.analysis.devices import device_of_default_type, legacy_error, resolve, use
 from devlint.analysis.dispatch import Call
 from devlint.analysis.events import LegacyType
 from devlint.analysis.models import metrics
 from devlint.analysis.models.distributions import FAMILY, apply, construct, initialise
 from devlint.analysis.module_moves import move_module
-from devlint.analysis.modules import construct_builtin
 from devlint.analysis.results import nesting, plain_result
 from devlint.analysis.rows import apply_row
 from devlint.analysis.tensor_methods import moved, tensor_method
