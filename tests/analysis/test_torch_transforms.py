@@ -108,6 +108,52 @@ c = out[torch.arange(2), lengths - 1]  #= gpu
 d = out.sum(1) / lengths.to(device).unsqueeze(1)  #= gpu
 out.sum(1) / lengths.unsqueeze(1)  # DEV301: gpu1 gpu2
 """,
+    "packed sequences": """
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pack_sequence, pad_packed_sequence
+embed, rnn = nn.Linear(4, 4).to(device), nn.LSTM(4, 5, batch_first=True).to(device)
+packed = pack_padded_sequence(torch.rand(2, 3, 4), [2, 3], batch_first=True, enforce_sorted=False).to(device)
+a = packed.data  #= gpu
+b = packed.batch_sizes  #= cpu
+again = PackedSequence(embed(packed.data), packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices)
+out, (h, c) = rnn(again, (torch.zeros(1, 2, 5, device=device), torch.zeros(1, 2, 5, device=device)))
+data, sizes, order, _ = out
+d = data  #= gpu
+e = sizes  #= cpu
+f = order  #= gpu
+padded, lengths = pad_packed_sequence(out._replace(data=data * 2), batch_first=True)
+g = padded  #= gpu
+i = isinstance(out, PackedSequence)  #= True
+j = pack_sequence([torch.rand(3, 4), torch.rand(2, 4)])[0]  #= cpu
+k = out.is_cuda  #= False True True
+""",
+    "a packed sequence left behind": """
+from torch.nn.utils.rnn import pack_padded_sequence
+rnn = nn.GRU(4, 5, batch_first=True).to(device)
+packed = pack_padded_sequence(torch.rand(2, 3, 4), [3, 2], batch_first=True)
+rnn(packed)  # DEV302: gpu1 gpu2
+""",
+    "a hidden state beside a packed sequence": """
+from torch.nn.utils.rnn import pack_padded_sequence
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(4, 5, batch_first=True)
+    def init_hidden(self, batch):
+        return torch.zeros(1, batch, 5)  # DEV303: gpu1 gpu2
+    def forward(self, x, lengths):
+        return self.rnn(pack_padded_sequence(x, lengths, batch_first=True), self.init_hidden(x.size(0)))[1]
+Encoder().to(device)(torch.rand(2, 3, 4, device=device), torch.tensor([3, 2]))
+""",
+    "normal distributions of several dimensions": """
+from torch.distributions import LowRankMultivariateNormal, MultivariateNormal
+mean = torch.zeros(3, device=device)
+a = MultivariateNormal(mean, torch.eye(3, device=device)).sample((4,))  #= gpu
+b = MultivariateNormal(mean, scale_tril=torch.eye(3).to(device)).rsample() + mean  #= gpu
+c = LowRankMultivariateNormal(mean, torch.rand(3, 2, device=device), torch.ones(3, device=device)).sample()  #= gpu
+d = MultivariateNormal(mean, torch.eye(3, device=device)).covariance_matrix @ mean  #= gpu
+host = MultivariateNormal(mean, torch.eye(3))
+host.sample()  # DEV301: gpu1 gpu2
+""",
     "pruned": """
 from torch.nn.utils import prune
 net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
