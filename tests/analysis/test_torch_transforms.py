@@ -55,6 +55,34 @@ x, y = torch.rand(5, 3, device=device), torch.rand(5, 1, device=device)
 found = vmap(grad(loss), in_dims=(None, 0, 0))(parameters, x, y)
 a = found["weight"].mean(0) + parameters["weight"]  #= gpu
 """,
+    "an ensemble at once": """
+import copy
+from torch.func import functional_call, stack_module_state, vmap
+networks = [nn.Linear(3, 2).to(device) for _ in range(3)]
+parameters, buffers = stack_module_state(networks)
+a = parameters["weight"]  #= gpu
+base = copy.deepcopy(networks[0]).to("meta")
+def run(parameters, buffers, x):
+    return functional_call(base, (parameters, buffers), (x,))  # DEV302: gpu1 gpu2
+run_all = vmap(run, in_dims=(0, 0, None))
+b = run_all(parameters, buffers, torch.rand(4, 3, device=device))  #= gpu
+run_all(parameters, buffers, torch.rand(4, 3))
+""",
+    "nests": """
+from torch.utils import _pytree as pytree
+batch = {"x": torch.rand(2, 3), "y": [torch.rand(2)], "names": "ab", "n": 2}
+moved = pytree.tree_map(lambda leaf: leaf.to(device) if torch.is_tensor(leaf) else leaf, batch)
+a = moved["x"]  #= gpu
+b = moved["n"]  #= 2
+c = pytree.tree_map_only(torch.Tensor, lambda leaf: leaf.cpu(), moved)["y"][0]  #= cpu
+moved["y"][0] - batch["y"][0]  # DEV301: gpu1 gpu2
+""",
+    "parts of a sparse matrix": """
+matrix = torch.eye(3).to_sparse().to(device)
+a = matrix._indices()  #= gpu
+b = matrix._values() + matrix.values()  #= gpu
+torch.ones(3)[matrix._indices()[0]]  # DEV304: gpu1 gpu2
+""",
     "derivatives at once": """
 from torch.autograd.functional import hessian, hvp, jacobian
 x = torch.rand(3, device=device)

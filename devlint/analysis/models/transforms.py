@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.access import call_value, iterate
+from devlint.analysis.access import call_method, call_value, iterate
 from devlint.analysis.dispatch import Call, Model, method_models, models
 from devlint.analysis.models.compiling import is_known_example
 from devlint.analysis.results import derived
@@ -102,6 +103,58 @@ def call_transformed(machine: Machine, value: Instance, call: Call) -> Value:
         gradient = _like(call.positional[index]) if known else UNKNOWN
         return gradient if form == "grad" else Sequence("tuple", [gradient, result])
     return derived(result, SOME_RANK) if form and isinstance(result, Tensor) else UNKNOWN
+
+
+@models("torch.func.stack_module_state")
+def stack_module_state(machine: Machine, call: Call) -> Value:
+    """`stack_module_state(models)`: the parameters and the buffers of all, where those of the first are."""
+    given = call.argument(0, "models")
+    found = None if given is None else iterate(machine, given, call.node, call.frame)
+    first = found.items[0] if found is not None and found.items else None
+    if not isinstance(first, Instance) or first.module is None:
+        return UNKNOWN
+    parts: list[Value] = []
+    for kind in ("named_parameters", "named_buffers"):
+        named = call_method(machine, first, kind, call.with_arguments([]))
+        held = call_value(machine, External("builtins.dict"), call.with_arguments([named]))
+        parts.append(_like(held, SOME_RANK))
+    return Sequence("tuple", parts)
+
+
+# -- nests of values
+
+
+@models("torch.utils._pytree.tree_map")
+def tree_map(machine: Machine, call: Call) -> Value:
+    """`tree_map(f, tree)`: the same nest, of what `f` gives for each leaf."""
+    function, tree = call.argument(0, "func"), call.argument(1, "tree")
+    if function is None or tree is None or call.open or len(call.positional) > 2:
+        return UNKNOWN
+    return _mapped(machine, function, tree, call, lambda leaf: True)
+
+
+@models("torch.utils._pytree.tree_map_only")
+def tree_map_only(machine: Machine, call: Call) -> Value:
+    """`tree_map_only(torch.Tensor, f, tree)`: only the tensors are replaced."""
+    kind, function, tree = call.argument(0, ""), call.argument(1, "func"), call.argument(2, "tree")
+    only_tensors = isinstance(kind, External) and kind.path == "torch.Tensor"
+    if function is None or tree is None or call.open or not only_tensors:
+        return UNKNOWN
+    return _mapped(machine, function, tree, call, lambda leaf: isinstance(leaf, Tensor))
+
+
+def _mapped(machine: Machine, function: Value, tree: Value, call: Call, is_wanted: Callable[[Value], bool]) -> Value:
+    """The same nest of what the function gives for its leaves; instances may be leaves or nests."""
+    if isinstance(tree, Sequence) and tree.kind in ("list", "tuple"):
+        items = [_mapped(machine, function, part, call, is_wanted) for part in tree.items]
+        return Sequence(tree.kind, items, tree.open)
+    if isinstance(tree, Mapping):
+        mapped = {key: _mapped(machine, function, part, call, is_wanted) for key, part in tree.items.items()}
+        rest = None if tree.rest is None else _mapped(machine, function, tree.rest, call, is_wanted)
+        return Mapping(mapped, rest, tree.open, tree.kind)
+    if isinstance(tree, Instance):
+        return UNKNOWN
+    return call_value(machine, function, call.with_arguments([tree])) if is_wanted(tree) else tree
 
 
 # -- functions that call another one at once
