@@ -371,27 +371,7 @@ def substitute(machine: Machine, call: Call) -> Value | None:
     return STRING
 
 
-# -- threads, and processes that are spawned: what they run runs elsewhere
-
-THREAD: Final = "threading.Thread"
-
-
-@models(THREAD, "threading.Timer")
-def thread(machine: Machine, call: Call) -> Value | None:
-    """`Thread(target=f, args=...)`: f is not run."""
-    return Instance(External(THREAD), machine.site(call.node, call.frame))
-
-
-@method_models(THREAD, "start", "join", "terminate", "kill", "close", "cancel")
-def thread_method(machine: Machine, instance: Instance, call: Call) -> Value | None:
-    """Nothing that is seen here."""
-    return NONE
-
-
-@method_models(THREAD, "is_alive")
-def thread_alive(machine: Machine, instance: Instance, call: Call) -> Value | None:
-    """Not known."""
-    return BOOL
+# -- processes that are spawned: what they run runs elsewhere
 
 
 @models(
@@ -415,9 +395,3 @@ def spawn(machine: Machine, call: Call) -> Value | None:
     is_open = arguments is not None and (found is None or found.open)
     call_value(machine, function, Call([rank, *rest], {}, call.node, call.frame, is_open))
     return NONE
-
-
-@models("multiprocessing.pool.ThreadPool", "concurrent.futures.ThreadPoolExecutor")
-def pool(machine: Machine, call: Call) -> Value | None:
-    """A pool of threads: its results are not known."""
-    return UNKNOWN
