@@ -49,6 +49,15 @@ def _is_packed(value: Value | None) -> bool:
     return isinstance(value, Instance) and isinstance(value.cls, External) and value.cls.path == _PACKED
 
 
+def _part(value: Instance, name: str) -> Value:
+    """A part of a packed sequence; that of a class of the user's own may not be known."""
+    return value.fields.get(name, UNKNOWN)
+
+
+def _order(value: Instance) -> dict[str, Value]:
+    return {name: _part(value, name) for name in _ORDER}
+
+
 def _by_row(machine: Machine, name: str, call: Call) -> Value:
     """What the tables say of a function of this module."""
     row = table.lookup(f"{_RNN}.{name}")
@@ -97,7 +106,7 @@ def unpack(machine: Machine, call: Call) -> Value | None:
         return None
     name = "unpack_sequence" if "packed_sequences" in call.keywords else "pad_packed_sequence"
     keywords = {key: value for key, value in call.keywords.items() if value is not packed}
-    return _by_row(machine, name, call.with_arguments([packed.fields["data"], *call.positional[1:]], keywords))
+    return _by_row(machine, name, call.with_arguments([_part(packed, "data"), *call.positional[1:]], keywords))
 
 
 # -- methods
@@ -107,8 +116,8 @@ def _moved(name: str) -> None:
     @method_models(_PACKED, name)
     def move(machine: Machine, value: Instance, call: Call) -> Value:
         """`packed.to(device)`: another packed sequence."""
-        data = call_method(machine, value.fields["data"], name, call)
-        order = {part: value.fields[part] for part in _ORDER}
+        data = call_method(machine, _part(value, "data"), name, call)
+        order = _order(value)
         if isinstance(data, Tensor):
             order = {part: derived(data, 1) if isinstance(old, Tensor) else old for part, old in order.items()}
         return _packed(machine, data, order, call)
@@ -121,7 +130,7 @@ for _name in ("to", "cuda", "cpu", "float", "double", "half", "long", "int", "pi
 @method_models(_PACKED, "_replace")
 def replace(machine: Machine, value: Instance, call: Call) -> Value:
     """`packed._replace(data=...)`: the same order of other data."""
-    made = _packed(machine, value.fields["data"], {part: value.fields[part] for part in _ORDER}, call)
+    made = _packed(machine, _part(value, "data"), _order(value), call)
     made.fields.update(call.keywords)
     return made
 
@@ -129,13 +138,13 @@ def replace(machine: Machine, value: Instance, call: Call) -> Value:
 @method_models(_PACKED, "_asdict")
 def as_dict(machine: Machine, value: Instance, call: Call) -> Value:
     """`packed._asdict()`."""
-    return Mapping({name: value.fields[name] for name in _PARTS})
+    return Mapping({name: _part(value, name) for name in _PARTS})
 
 
 @on(INSTANCE_ATTRIBUTES, _PACKED)
 def attribute(machine: Machine, value: Instance, name: str, site: Site) -> Value | None:
     """`packed.is_cuda`."""
-    data = value.fields["data"]
+    data = _part(value, "data")
     if name != "is_cuda":
         return None
     known = isinstance(data, Tensor) and data.device not in (None, POISON)
@@ -154,8 +163,8 @@ def run_packed(machine: Machine, value: Instance, call: Call) -> Value | None:
     if not isinstance(given, Instance) or not _is_packed(given):
         return None
     keywords = {key: part for key, part in call.keywords.items() if part is not given}
-    result = call_builtin(machine, value, call.with_arguments([given.fields["data"], *call.positional[1:]], keywords))
+    result = call_builtin(machine, value, call.with_arguments([_part(given, "data"), *call.positional[1:]], keywords))
     if not isinstance(result, Sequence) or len(result.items) != 2:
         return result
-    order = {part: given.fields[part] for part in _ORDER}
+    order = _order(given)
     return Sequence("tuple", [_packed(machine, result.items[0], order, call), result.items[1]])
