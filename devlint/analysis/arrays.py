@@ -98,6 +98,8 @@ def array_method(machine: Machine, value: Array, name: str, call: Call) -> Value
         return UNKNOWN
     if name == "tolist":
         return Sequence("list", [], True)
+    if name in ("flatten", "ravel"):
+        return Array(1, value.source)
     return Array(value.rank if name in ("astype", "copy", "clip", "round") else None, value.source)
 
 

@@ -211,6 +211,21 @@ d = x.sort(1)[:1]  #= [cpu] [cuda:0] [cuda:0]
 e = len(x.min(1))  #= 2 ?
 x.max(1)[1].data.numpy()  # DEV401: gpu1 gpu2
 """,
+    "arrays are compared as tensors of the CPU": """
+import numpy as np
+labels = torch.tensor([0, 1, 0], device=device)
+scores = torch.rand(3, 2, device=device).cpu().numpy()
+a = labels == np.argmax(scores)  #= gpu
+b = labels == np.argmax(scores, axis=1)[0]  #= gpu
+c = labels.cpu() == np.argmax(scores, axis=1)  #= cpu
+labels == np.argmax(scores, axis=1).flatten()  # DEV301: gpu1 gpu2
+""",
+    "arrays on the left are compared, too": """
+import numpy as np
+def accuracy(found, labels):
+    return (found == labels).sum().item() / len(labels)  # DEV301: gpu1 gpu2
+accuracy(np.array([0, 1]), torch.tensor([0, 1], device=device))
+""",
     "operators take numbers of numpy's, and no arrays": """
 import numpy as np
 x = torch.rand(2, device=device)
