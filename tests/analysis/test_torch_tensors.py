@@ -220,6 +220,21 @@ b = labels == np.argmax(scores, axis=1)[0]  #= gpu
 c = labels.cpu() == np.argmax(scores, axis=1)  #= cpu
 labels == np.argmax(scores, axis=1).flatten()  # DEV301: gpu1 gpu2
 """,
+    "arrays keep their dimensions": """
+import numpy as np
+scores, labels = torch.rand(4, 1, device=device), torch.ones(4, device=device)
+found = np.round(scores.cpu().numpy()).reshape(-1)
+above = (scores.sum(1).cpu().numpy() > 0.5).astype(int)
+a = labels == found[0]  #= gpu
+b = labels == above.max()  #= gpu
+found == labels  # DEV301: gpu1 gpu2
+""",
+    "answers of an array keep its dimensions": """
+import numpy as np
+scores, labels = torch.rand(4, 1, device=device), torch.ones(4, device=device)
+above = (scores.sum(1).cpu().numpy() > 0.5).astype(int)
+labels == above  # DEV301: gpu1 gpu2
+""",
     "arrays on the left are compared, too": """
 import numpy as np
 def accuracy(found, labels):
