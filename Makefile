@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST_ARGS ?=
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 
-.PHONY: demo test lint types contracts unit explore format readme clean
+.PHONY: demo test lint types contracts unit explore compiled wheel format readme clean
 .DEFAULT_GOAL := test
 
 $(BIN)/python:
@@ -46,6 +46,13 @@ unit: $(VENV)/.stamp-test
 explore: $(VENV)/.stamp-test
 	HYPOTHESIS_PROFILE=exploring $(BIN)/python -m pytest -n 2 --hypothesis-show-statistics -q \
 	    $$(grep -rl '^@given' tests) $(PYTEST_ARGS)
+
+# The optional build: a wheel whose interpreter is compiled by mypyc (needs a C compiler, takes minutes), and its tests.
+wheel: $(BIN)/python
+	HATCH_BUILD_HOOKS_ENABLE=1 $(PIP) wheel --no-deps --wheel-dir dist .
+
+compiled: $(VENV)/.stamp-test
+	DEVLINT_TEST_COMPILED=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -v tests/shell/test_compiled.py $(PYTEST_ARGS)
 
 format: $(VENV)/.stamp-test
 	$(BIN)/ruff check --fix .

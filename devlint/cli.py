@@ -40,8 +40,29 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
 
 
+def _print_version(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
+    """Print the version, and whether this is a compiled build."""
+    if wanted and not ctx.resilient_parsing:
+        click.echo(f"devlint {__version__}{' (compiled)' if is_compiled() else ''}")
+        ctx.exit()
+
+
+def is_compiled() -> bool:
+    """Whether the interpreter is compiled, as in the wheels that `hatch_build.py` makes."""
+    spec = importlib.util.find_spec("devlint.analysis.machine")
+    return spec is not None and spec.origin is not None and not spec.origin.endswith(".py")
+
+
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, "-V", "--version", prog_name="devlint", message="%(prog)s %(version)s")
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
 def cli() -> None:
     """Find where PyTorch code breaks because of devices: on a machine without a GPU, with one, with two."""
 

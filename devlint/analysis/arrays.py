@@ -209,9 +209,26 @@ def random_generator(machine: Machine, call: Call) -> Value:
     return Instance(External("numpy.random.Generator"))
 
 
+@models("numpy.random.permutation")
+def permutation(machine: Machine, call: Call) -> Value:
+    """`np.random.permutation(n)`: numbers in another order, or the rows of what is given."""
+    given = call.argument(0, "x")
+    if isinstance(given, (Scalar, Const)):
+        return Array(1)
+    if isinstance(given, Tensor):
+        to_host(machine, given, "numpy.random.permutation", call.node, call.frame, "library")
+    return Array(given.rank if isinstance(given, (Array, Tensor)) else None)
+
+
+@method_models("numpy.random.Generator", "permutation")
+def permute(machine: Machine, instance: Instance, call: Call) -> Value:
+    """`rng.permutation(n)`."""
+    return permutation(machine, call)
+
+
 @method_models(
     "numpy.random.Generator",
-    *"random rand randn normal uniform integers randint standard_normal permutation choice".split(),
+    *"random rand randn normal uniform integers randint standard_normal choice".split(),
 )
 def draw(machine: Machine, instance: Instance, call: Call) -> Value:
     """Numbers drawn: an array where a size is given."""

@@ -14,6 +14,7 @@ from devlint.analysis.importing import module_member
 from devlint.analysis.machine import RAISE, SCRIPTED, Activation, Crash
 from devlint.analysis.models import library
 from devlint.analysis.plain import join_all, missing
+from devlint.analysis.remembering import REMEMBERS, recall
 from devlint.analysis.values import (
     CUT,
     NONE,
@@ -77,9 +78,19 @@ def invoke(
     500 steps in other files than the one that is entered by protocol; past that the result is CUT. A call in a context
     that was seen with an unchanged heap is answered from memory.
     """
+    if function.attributes:
+        if machine.trace is not None and SCRIPTED in function.attributes:
+            return untraced(machine, lambda: invoke(machine, function, arguments, receiver, is_forward))
+        if REMEMBERS in function.attributes:
+            return recall(machine, function, arguments, receiver, lambda: _run(machine, function, arguments, receiver))
+    return _run(machine, function, arguments, receiver, is_forward)
+
+
+def _run(
+    machine: Machine, function: Function, arguments: Call, receiver: Value | None, is_forward: bool = False
+) -> Value:
+    """Run a user function with these arguments, or answer from memory."""
     node = function.node
-    if machine.trace is not None and SCRIPTED in function.attributes:
-        return untraced(machine, lambda: invoke(machine, function, arguments, receiver, is_forward))
     machine.visited[node] = None
     if machine.stack:
         machine.called.add(node)

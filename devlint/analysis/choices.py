@@ -11,22 +11,20 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from devlint.analysis.access import path_of, truth
+from devlint.analysis.access import truth
 from devlint.analysis.devices import note_condition
 from devlint.analysis.dispatch import EVALUATE
-from devlint.analysis.environment import note_launcher
 from devlint.analysis.events import Choice, Site
 from devlint.analysis.host import note_wait
 from devlint.analysis.machine import Crash
+from devlint.analysis.narrowing import narrow
 from devlint.analysis.values import (
     ARGUMENT_COUNTS,
     BOOL,
     CUT,
-    NONE,
     Answer,
     Arguments,
     Const,
-    Instance,
     Maybe,
     Scalar,
     Tensor,
@@ -34,7 +32,7 @@ from devlint.analysis.values import (
     Value,
 )
 from devlint.syntax import ir
-from devlint.syntax.walk import dotted, walk
+from devlint.syntax.walk import dotted
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -166,6 +164,7 @@ def cpu_is_asked_for(machine: Machine) -> bool:
 
 YES = Decision(True)
 NO = Decision(False)
+_OPEN = Decision(None, is_free=False)
 
 
 def decide(machine: Machine, test: ir.Expr, frame: Frame) -> Decision:
@@ -189,9 +188,12 @@ def _decide_parts(machine: Machine, test: ir.Bool, frame: Frame) -> Decision:
     for index, part in enumerate(test.values):
         decision = decide(machine, part, frame)
         if decision.truth is None:
-            if _decided_by(machine, part, test.values[index + 1 :], frame, not test.is_and):
+            later = _ask_later(machine, part, test.values[index + 1 :], frame, not test.is_and)
+            if later is None:
                 return NO if test.is_and else YES
-            if decision.default is test.is_and:
+            if later:
+                _note_joint(machine, decision, later, test.is_and)
+            if later and decision.default is test.is_and:
                 decision.default = None  # then the rest would be asked
             if decision.choice is not None and not is_gpu_option(decision.choice.condition):
                 whole = Choice("", not test.is_and, Site(frame.namespace.path, test.at))
@@ -202,22 +204,46 @@ def _decide_parts(machine: Machine, test: ir.Bool, frame: Frame) -> Decision:
     return YES if test.is_and else NO
 
 
-def _decided_by(machine: Machine, part: ir.Expr, rest: list[ir.Expr], frame: Frame, decisive: bool) -> bool:
-    """Whether one of the later parts settles the condition, whatever the undecided part is; they are asked only where
-    that part does not."""
+def _ask_later(
+    machine: Machine, part: ir.Expr, rest: list[ir.Expr], frame: Frame, decisive: bool
+) -> list[Decision] | None:
+    """The later parts that are not decided either; None where one settles the condition, whatever the undecided is.
+
+    They are asked only where that part does not.
+    """
     machine.quiet += 1
     opened = machine.store.open()
     mark = machine.store.mark()
+    undecided: list[Decision] = []
     try:
         narrow(machine, part, frame, not decisive)
-        return any(decide(machine, part, frame).truth is decisive for part in rest)
+        for later in rest:
+            decision = decide(machine, later, frame)
+            if decision.truth is decisive:
+                return None
+            if decision.truth is None:
+                undecided.append(decision)
+        return undecided
     except Crash:
-        return False
+        return [_OPEN]
     finally:
         machine.store.undo(mark)
         if opened:
             machine.store.close()
         machine.quiet -= 1
+
+
+def _note_joint(machine: Machine, first: Decision, later: list[Decision], answer: bool) -> None:
+    """Note what settles a condition of several undecided parts: all of an `and` hold, none of an `or` does."""
+    joint: dict[ChoiceKey, bool] = {}
+    for decision in (first, *later):
+        wanted = decision.polarity is answer
+        if not decision.is_free or decision.is_cut or joint.setdefault(decision.key, wanted) is not wanted:
+            return
+    if len(joint) > 1:
+        known = machine.joint.setdefault(first.key, [])
+        if joint not in known:
+            known.append(joint)
 
 
 def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) -> Decision:
@@ -395,102 +421,10 @@ def presence(value: Maybe, there: bool) -> Value:
     return BOOL if value.key is None else Answer(value.key, value.there is there)
 
 
-def narrow(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> None:
-    """Bind what a condition proves of a name or attribute on the side where it holds (or does not)."""
-    if isinstance(test, (ir.Name, ir.Walrus)):
-        _tell(machine, test.target if isinstance(test, ir.Walrus) else test, frame, holds, by_truth=True)
-    elif isinstance(test, ir.Unary) and test.operator == "not":
-        narrow(machine, test.value, frame, not holds)
-    elif isinstance(test, ir.Bool):
-        if test.is_and is holds:
-            for part in test.values:
-                narrow(machine, part, frame, holds)
-    elif isinstance(test, ir.Compare):
-        if holds:
-            note_launcher(machine, test)
-        if isinstance(test.right, ir.Const) and test.right.value is None and test.operator in _EQUALITIES:
-            is_there = _EQUALITIES[test.operator] is not holds
-            asked_of = test.left.target if isinstance(test.left, ir.Walrus) else test.left
-            if not _tell(machine, asked_of, frame, is_there) and not is_there and isinstance(asked_of, ir.Name):
-                _bind(machine, asked_of, frame, NONE)
-    elif holds and isinstance(test, ir.Call) and test.args and isinstance(test.args[0], (ir.Name, ir.Attribute)):
-        asked = path_of(machine.evaluate(test.function, frame))
-        if asked not in ("torch.is_tensor", "builtins.isinstance") or _admits_none(test.args[1:]):
-            return
-        kinds = [path_of(machine.evaluate(part, frame)) for part in test.args[1:]]
-        if not _tell(machine, test.args[0], frame, True) and kinds in ([], ["torch.Tensor"]):
-            _bind(machine, test.args[0], frame, Tensor(None))
-    elif isinstance(test, ir.Attribute):
-        if test.name != "is_cuda":
-            _tell(machine, test, frame, holds, by_truth=True)
-        elif isinstance(test.value, ir.Name):
-            _bind_device(machine, test.value, frame, holds)
-
-
-def _admits_none(classes: list[ir.Expr]) -> bool:
-    """Whether None may be an instance of what an `isinstance` asks for: `type(None)`, or what is computed."""
-    return not all(isinstance(part, (ir.Name, ir.Attribute, ir.Display)) for part in walk(classes))
-
-
-_EQUALITIES = {"is": True, "==": True, "is-not": False, "!=": False}
-
-
-def _tell(machine: Machine, node: ir.Expr, frame: Frame, is_there: bool, by_truth: bool = False) -> bool:
-    """Put the value, or None, where a value stands that might be None; says whether there was such a one.
-
-    By its truth alone a value is known to be None only where it is always true.
-    """
-    names = _holder(node, frame)
-    name = _name_of(node)
-    held = None if names is None else names.get(name)
-    if names is None or not isinstance(held, Maybe):
-        return False
-    if is_there or not by_truth or truth(machine, held.value):
-        machine.store.put(names, name, held.value if is_there else NONE)
-        if names is not frame.names:
-            machine.store.epoch += 1
-    return True
-
-
-def _name_of(node: ir.Expr) -> str:
-    return node.id if isinstance(node, ir.Name) else node.name if isinstance(node, ir.Attribute) else ""
-
-
-def _holder(node: ir.Expr, frame: Frame) -> dict[str, Value] | None:
-    """The names or fields among which a name or a chain of attributes has its value, if that takes no evaluation."""
-    if isinstance(node, ir.Attribute):
-        names = _holder(node.value, frame)
-        base = None if names is None else names.get(_name_of(node.value))
-        return base.fields if isinstance(base, Instance) else None
-    if not isinstance(node, ir.Name):
-        return None
-    inner: Frame | None = frame
-    while inner is not None and node.scope is not ir.NameScope.GLOBAL:
-        if node.id in inner.names:
-            return inner.names
-        inner = inner.outer
-    return frame.namespace.names
-
-
-def _bind_device(machine: Machine, name: ir.Name, frame: Frame, is_cuda: bool) -> None:
-    """Bind a tensor that nothing is known of: on the GPU that programs use unless told otherwise, or on the CPU."""
-    value = frame.names.get(name.id)
-    if value.__class__ is Tensor and value.device is None and machine.has_cuda:
-        device = f"cuda:{machine.state.current_device or 0}" if is_cuda else "cpu"
-        origin = machine.origin("input", name, frame, device, name.id)
-        known = Tensor(device, value.rank, origin, assumed=True, dtype=value.dtype, size=value.size)
-        machine.store.put(frame.names, name.id, known)
-
-
-def _bind(machine: Machine, name: ir.Expr, frame: Frame, value: Value) -> None:
-    if isinstance(name, ir.Name) and name.id in frame.names and frame.names[name.id].__class__ is Unknown:
-        machine.store.put(frame.names, name.id, value)
-
-
 def named_unknown(left: Value, operator: str, right: Value) -> Unknown | None:
     """The name of a comparison of an unknown with a constant: `args.gpu is None`, `args.device == 'cuda'`."""
     if isinstance(left, Const) and isinstance(right, Unknown) and operator in ("==", "!="):
-        left, right = right, left
+        return named_unknown(right, operator, left)
     if not (isinstance(left, Unknown) and left.path and isinstance(right, Const)):
         return None
     negation = {"!=": "==", "is-not": "is", "not-in": "in"}.get(operator)

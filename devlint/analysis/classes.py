@@ -351,8 +351,13 @@ def bind(machine: Machine, attribute: Value, receiver: Value, node: ir.Node, fra
         kind = attribute.kind
         if kind == "":
             return Bound(attribute, receiver)
-        if kind in ("property", "cached_property"):
+        if kind == "property":
             return call_value(machine, Bound(attribute, receiver), Call([], {}, node, frame))
+        if kind == "cached_property":
+            from devlint.analysis.remembering import keep_property
+
+            computed = call_value(machine, Bound(attribute, receiver), Call([], {}, node, frame))
+            return keep_property(machine, attribute, receiver, computed) if isinstance(receiver, Instance) else computed
         if kind == "staticmethod":
             return attribute
         if kind == "classmethod":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.choices import COMPARE, count_arguments, named_unknown, presence
 from devlint.analysis.classes import find, is_member, is_open_class
 from devlint.analysis.containers import contains
+from devlint.analysis.derived import DeviceText
 from devlint.analysis.device_comparing import compare_devices, refuse_index
 from devlint.analysis.device_names import compare_names, look_in_names
 from devlint.analysis.dispatch import EVALUATE, evaluates
@@ -24,7 +25,6 @@ from devlint.analysis.values import (
     Bound,
     Class,
     Const,
-    DeviceText,
     DeviceValue,
     External,
     Function,
@@ -74,7 +74,7 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
     if isinstance(left, DeviceValue) or isinstance(right, DeviceValue):
         return compare_devices(machine, symbol, left, right, node, frame)
     if symbol in ("in", "not-in"):
-        answer = contains(machine, right, left)
+        answer = contains(machine, right, left, node, frame)
         if answer is False and left.__class__ is Const:
             look_in_names(machine, symbol, left, right, node, frame)
         if answer is not None:
@@ -239,7 +239,7 @@ def _is_placeholder(shape: Sequence) -> bool:
 def _compare_bounds(left: Value, symbol: str, right: Value) -> bool | None:
     """What the bounds of a number tell: a size is at least 0 (`x.shape[1] > -1`)."""
     if isinstance(left, Const) and isinstance(right, Scalar):
-        left, right, symbol = right, left, _MIRRORED.get(symbol, "")
+        return _compare_bounds(right, _MIRRORED.get(symbol, ""), left)
     if not isinstance(left, Scalar) or not isinstance(right, Const) or not isinstance(right.value, (int, float)):
         return None
     number, low, high = right.value, left.low, left.high

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import iterate
+from devlint.analysis.derived import DeviceText
 from devlint.analysis.dispatch import ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import (
@@ -31,7 +32,6 @@ from devlint.analysis.values import (
     STRING,
     UNKNOWN,
     Const,
-    DeviceText,
     DeviceValue,
     External,
     Mapping,

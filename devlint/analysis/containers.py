@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_method, iterate, truth
-from devlint.analysis.classes import external_bases, find
+from devlint.analysis.classes import external_bases
 from devlint.analysis.dispatch import METHODS, Call
 from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import contains_key, delete_mapping_item
@@ -33,10 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["contains", "delete_item", "equal", "extend", "unpack"]
 
 
-def contains(
-    machine: Machine, container: Value, item: Value, node: ir.Node | None = None, frame: Frame | None = None
-) -> bool | None:
-    """Whether `item in container`; None when that is not known. User classes are asked where a node is given.
+def contains(machine: Machine, container: Value, item: Value, node: ir.Node, frame: Frame) -> bool | None:
+    """Whether `item in container`; None when that is not known. User classes are not asked.
 
     Raises:
         Crash: the container surely is none.
@@ -65,15 +63,11 @@ def contains(
     return None
 
 
-def _instance_contains(
-    machine: Machine, container: Instance, item: Value, node: ir.Node | None, frame: Frame | None
-) -> bool | None:
+def _instance_contains(machine: Machine, container: Instance, item: Value, node: ir.Node, frame: Frame) -> bool | None:
     for path in external_bases(container.cls):
         model = METHODS.get(path, {}).get("__contains__")
         if model is not None:
-            return truth(machine, model(machine, container, Call([item], {}, node, frame)) or UNKNOWN)  # type: ignore[arg-type]
-    if node is not None and frame is not None and find(container.cls, "__contains__") is not None:
-        return truth(machine, call_method(machine, container, "__contains__", Call([item], {}, node, frame)))
+            return truth(machine, model(machine, container, Call([item], {}, node, frame)) or UNKNOWN)
     return None
 
 

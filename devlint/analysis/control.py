@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.choices import Decision
+from devlint.analysis.choices import Decision, is_gpu_option
 from devlint.analysis.frames import Locals
 from devlint.analysis.lattice import carries_device
 from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal
 from devlint.analysis.values import (
     Maybe,
     Tensor,
+    Value,
     is_none,
 )
 from devlint.syntax import ir
@@ -63,8 +64,9 @@ def fork(
     del machine.path[depth:]
     machine.guards = guards
     loss.behind = behind(decision)
+    loss.counts_gpus = isinstance(decision.key, str) and is_gpu_option(decision.key)
     signal = _rejoin(machine, frame, decision, first, second, first_delta, second_delta)
-    loss.behind = None
+    loss.behind, loss.counts_gpus = None, False
     loss.lost = loss.lost or machine.grown != grown  # with a layer more it is another network
     if first is None and second is None and _varies(machine, decision, frame):
         keep_sides(machine, first_delta, {identity: entry[3] for identity, entry in second_delta.items()})
@@ -77,6 +79,38 @@ def fork(
     if opened:
         store.close()
     return signal
+
+
+def either(
+    machine: Machine, decision: Decision, yes: Callable[[], Value], no: Callable[[], Value], frame: Frame
+) -> Value:
+    """The value of a conditional expression that the world does not decide: that of both sides, joined.
+
+    Raises:
+        Crash: neither side gives one.
+    """
+    results: dict[bool, Value] = {}
+
+    def side(compute: Callable[[], Value], holds: bool) -> None:
+        results[holds] = compute()
+
+    signal = fork(machine, decision, lambda: side(yes, True), lambda: side(no, False), frame)
+    if not results:
+        raise Crash
+    if signal is not None or len(results) == 1:
+        return next(iter(results.values()))
+    before, machine.loss.lost = machine.loss.lost, False
+    machine.loss.behind = behind(decision)
+    joined = machine.loss.values(results[True], results[False])
+    machine.loss.behind = None
+    if machine.loss.lost and decision.is_free and decision.choice is not None:
+        machine.promoted.setdefault(decision.key, decision.choice)
+    note_either(machine, frame)
+    if decision.default is not None and decision.key in machine.defaults:
+        machine.loss.lost = before
+        return results[decision.default]
+    machine.loss.lost = machine.loss.lost or before
+    return joined
 
 
 def _note_behind(machine: Machine, decision: Decision, delta: Delta) -> None:

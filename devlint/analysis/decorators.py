@@ -11,6 +11,7 @@ from devlint.analysis.classes import annotated_fields
 from devlint.analysis.dispatch import METHODS, MODELS, Call
 from devlint.analysis.frames import Frame
 from devlint.analysis.machine import SCRIPTED
+from devlint.analysis.remembering import remember_calls
 from devlint.analysis.values import (
     MAX_ITEMS,
     TRUE,
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 _TRANSPARENT = (
     "torch.",
     "functools.wraps",
-    "functools.lru_cache",
-    "functools.cache",
     "abc.",
     "typing.",
     "typing_extensions.",
@@ -151,8 +150,10 @@ def _known_decorator(machine: Machine, path: str, value: Value, applied: Value) 
     name = path.rpartition(".")[2]
     if isinstance(value, Function):
         if path in ("builtins.property", "builtins.staticmethod", "builtins.classmethod") or name == "cached_property":
-            value.kind = "property" if name == "cached_property" else name
+            value.kind = name
             return value
+        if path in ("functools.cache", "functools.lru_cache"):
+            return remember_calls(machine, value)
         if path in ("abc.abstractproperty",):
             value.kind = "property"
             return value

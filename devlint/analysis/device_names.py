@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from devlint.analysis.derived import DeviceText
 from devlint.analysis.devices import source_text
 from devlint.analysis.events import DeviceCompared
 from devlint.analysis.plain import ancestors
-from devlint.analysis.values import Const, DeviceText, Mapping, Sequence, Value
+from devlint.analysis.values import Const, Mapping, Sequence, Value
 from devlint.semantics.devices import parse_device
 from devlint.syntax import ir
 from devlint.syntax.walk import walk

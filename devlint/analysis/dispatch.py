@@ -6,7 +6,7 @@ Each room registers its functions here when it is imported; `devlint.analysis.ro
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from devlint.analysis.values import Const, Value
 
@@ -85,37 +85,39 @@ class Iteration:
 Model = Callable[["Machine", Call], "Value | None"]
 """Answers a call of an external name; None: no answer, ask the tables."""
 
-EVALUATE: dict[type, Callable[[Machine, Any, Frame], Value]] = {}
-EXECUTE: dict[type, Callable[[Machine, Any, Frame], Any]] = {}
+EVALUATE: Final[dict[type, Callable[[Machine, Any, Frame], Value]]] = {}
+EXECUTE: Final[dict[type, Callable[[Machine, Any, Frame], Any]]] = {}
 
-ATTRIBUTE: dict[type, Callable[[Machine, Any, str, ir.Node, Frame], Value]] = {}
+ATTRIBUTE: Final[dict[type, Callable[[Machine, Any, str, ir.Node, Frame], Value]]] = {}
 """`value.name` by class of the value."""
-ASSIGN_ATTRIBUTE: dict[type, Callable[[Machine, Any, str, Value, ir.Node, Frame], None]] = {}
-METHOD: dict[type, Callable[[Machine, Any, str, Call], Value]] = {}
+ASSIGN_ATTRIBUTE: Final[dict[type, Callable[[Machine, Any, str, Value, ir.Node, Frame], None]]] = {}
+METHOD: Final[dict[type, Callable[[Machine, Any, str, Call], Value]]] = {}
 """`value.name(...)` where that is not an attribute that is then called."""
-CALL: dict[type, Callable[[Machine, Any, Call], Value]] = {}
-ITEM: dict[type, Callable[[Machine, Any, Value, ir.Node, Frame], Value]] = {}
-ASSIGN_ITEM: dict[type, Callable[[Machine, Any, Value, Value, ir.Node, Frame], None]] = {}
-ITERATE: dict[type, Callable[[Machine, Any, ir.Node, Frame, int], Iteration | None]] = {}
+CALL: Final[dict[type, Callable[[Machine, Any, Call], Value]]] = {}
+ITEM: Final[dict[type, Callable[[Machine, Any, Value, ir.Node, Frame], Value]]] = {}
+ASSIGN_ITEM: Final[dict[type, Callable[[Machine, Any, Value, Value, ir.Node, Frame], None]]] = {}
+ITERATE: Final[dict[type, Callable[[Machine, Any, ir.Node, Frame, int], Iteration | None]]] = {}
 """Iterating a value; the last argument is how many items are wanted at least (for unpacking), 0 if any number is."""
-TRUTH: dict[type, Callable[[Machine, Any], bool | None]] = {}
-BINARY: dict[type, Callable[[Machine, str, Any, Any, ir.Node, Frame], Value | None]] = {}
+TRUTH: Final[dict[type, Callable[[Machine, Any], bool | None]]] = {}
+BINARY: Final[dict[type, Callable[[Machine, str, Any, Any, ir.Node, Frame], Value | None]]] = {}
 """`left operator right` where either is of that class; asked for the left one first."""
-ENTER: dict[str, Callable[[Machine, Any, Value | None, ir.Node, Frame], tuple[Value, Callable[[], None] | None]]] = {}
+ENTER: Final[
+    dict[str, Callable[[Machine, Any, Value | None, ir.Node, Frame], tuple[Value, Callable[[], None] | None]]]
+] = {}
 """`with value as target`, by external path: gives what is bound, and what to do at the end."""
 
-MODELS: dict[str, Model] = {}
+MODELS: Final[dict[str, Model]] = {}
 """Calls of external names, by canonical path."""
-METHODS: dict[str, dict[str, Callable[[Machine, Any, Call], Value | None]]] = {}
+METHODS: Final[dict[str, dict[str, Callable[[Machine, Any, Call], Value | None]]]] = {}
 """Methods of instances of external classes: canonical class path -> method name -> model ("*" for all others)."""
-INSTANCE_ATTRIBUTES: dict[str, Callable[[Machine, Any, str, Site], Value | None]] = {}
+INSTANCE_ATTRIBUTES: Final[dict[str, Callable[[Machine, Any, str, Site], Value | None]]] = {}
 """Attributes of instances of external classes, by canonical class path."""
-VALUES: dict[str, Callable[[Machine], Value]] = {}
+VALUES: Final[dict[str, Callable[[Machine], Value]]] = {}
 """External names that stand for a value, not a callable (`os.environ`)."""
 
-CLASS_CONSTRUCTORS: dict[str, Callable[[Machine, Any, Call], Value | None]] = {}
+CLASS_CONSTRUCTORS: Final[dict[str, Callable[[Machine, Any, Call], Value | None]]] = {}
 """Building an instance of a user class that derives from this external class, where that is special; None: it isn't."""
-CLASS_METHODS: dict[str, tuple[str, ...]] = {"torch.autograd.Function": ("apply",)}
+CLASS_METHODS: Final[dict[str, tuple[str, ...]]] = {"torch.autograd.Function": ("apply",)}
 """Class methods that user classes inherit from an external class (`Function.apply`); models under `base.method`."""
 
 

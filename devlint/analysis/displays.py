@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import iterate
 from devlint.analysis.binding import bind
-from devlint.analysis.choices import decide, narrow
+from devlint.analysis.choices import decide
 from devlint.analysis.constants import as_text
 from devlint.analysis.devices import indexed_device_name
 from devlint.analysis.dispatch import evaluates
 from devlint.analysis.frames import Frame, Locals
 from devlint.analysis.host import read_pending
+from devlint.analysis.narrowing import narrow
 from devlint.analysis.plain import NotConstant, join_all, key_of, path_text, without_repeats
 from devlint.analysis.values import (
     MAX_ITEMS,

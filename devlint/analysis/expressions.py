@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import attribute, binary, call_method, call_value, item, iterate
 from devlint.analysis.binding import bind_name
-from devlint.analysis.choices import decide, decide_value, narrow
-from devlint.analysis.control import behind, fork, note_either
+from devlint.analysis.choices import decide, decide_value
+from devlint.analysis.control import either
 from devlint.analysis.dispatch import EVALUATE, Call, evaluates
 from devlint.analysis.frames import Frame
-from devlint.analysis.machine import Crash, OutOfBudget, Signal, forget_evidence
+from devlint.analysis.machine import OutOfBudget, forget_evidence
+from devlint.analysis.narrowing import narrow
 from devlint.analysis.results import derived
 from devlint.analysis.values import (
     BOOL,
@@ -243,30 +244,12 @@ def evaluate_conditional(machine: Machine, node: ir.Conditional, frame: Frame) -
     if decision.truth is not None:
         narrow(machine, node.test, frame, decision.truth)
         return machine.evaluate(node.body if decision.truth else node.orelse, frame)
-    results: dict[bool, Value] = {}
 
-    def side(expression: ir.Expr, holds: bool) -> Signal | None:
+    def side(expression: ir.Expr, holds: bool) -> Value:
         narrow(machine, node.test, frame, holds)
-        results[holds] = machine.evaluate(expression, frame)
-        return None
+        return machine.evaluate(expression, frame)
 
-    signal = fork(machine, decision, lambda: side(node.body, True), lambda: side(node.orelse, False), frame)
-    if not results:
-        raise Crash
-    if signal is not None or len(results) == 1:
-        return next(iter(results.values()))
-    before, machine.loss.lost = machine.loss.lost, False
-    machine.loss.behind = behind(decision)
-    joined = machine.loss.values(results[True], results[False])
-    machine.loss.behind = None
-    if machine.loss.lost and decision.is_free and decision.choice is not None:
-        machine.promoted.setdefault(decision.key, decision.choice)
-    note_either(machine, frame)
-    if decision.default is not None and decision.key in machine.defaults:
-        machine.loss.lost = before
-        return results[decision.default]
-    machine.loss.lost = machine.loss.lost or before
-    return joined
+    return either(machine, decision, lambda: side(node.body, True), lambda: side(node.orelse, False), frame)
 
 
 @evaluates(ir.Starred)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value, iterate
 from devlint.analysis.classes import bind, external_bases, find, initialise_external, is_named_tuple, is_open_class, mro
+from devlint.analysis.derived import Unbuilt
 from devlint.analysis.dispatch import (
     ASSIGN_ATTRIBUTE,
     ATTRIBUTE,
@@ -48,7 +49,6 @@ from devlint.analysis.values import (
     Sequence,
     Super,
     Tensor,
-    Unbuilt,
     Unknown,
     Value,
     const,

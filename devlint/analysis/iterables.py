@@ -82,10 +82,8 @@ def enumerate_call(machine: Machine, call: Call) -> Value | None:
     found = items_of(machine, call.positional[0], call)
     start = call.argument(1, "start")
     first = 0 if start is None else index_number(start)
-    later = COUNT if first == 0 else NUMBER
-    numbered = first is not None and not found.open
     return lazy(
-        [pair(const((first or 0) + number) if numbered else later, item) for number, item in enumerate(found.items)],
+        [pair(NUMBER if first is None else const(first + number), item) for number, item in enumerate(found.items)],
         found.open,
     )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from devlint.analysis.derived import DeviceText
 from devlint.analysis.store import MISSING
 from devlint.analysis.values import (
     ANY_SIZE,
@@ -23,7 +24,6 @@ from devlint.analysis.values import (
     Bound,
     Class,
     Const,
-    DeviceText,
     DeviceValue,
     External,
     Function,
@@ -52,9 +52,9 @@ class Loss:
     """Whether a join since the last reset lost a device; `either`: one of "cpu" and "cuda", so the program can do with
     both. `named`: whether what any join of the run lost named a device, or stood on two; `hidden`: whether a tensor may
     have been lost without a trace. `behind`: the condition whose sides are being joined, and the answer to it that gave
-    the first."""
+    the first. `counts_gpus`: that condition is an option about GPUs, so that numbers may be those of GPUs."""
 
-    __slots__ = ("lost", "either", "named", "hidden", "behind")
+    __slots__ = ("lost", "either", "named", "hidden", "behind", "counts_gpus")
 
     def __init__(self) -> None:
         self.lost = False
@@ -62,6 +62,7 @@ class Loss:
         self.named = False
         self.hidden = False
         self.behind: tuple[ChoiceKey, bool] | None = None
+        self.counts_gpus = False
 
     def join(self, a: Any, b: Any) -> Any:
         """Join two entries of the store: values, slots of objects (device names, lists), or MISSING."""
@@ -123,6 +124,8 @@ class Loss:
             self.lost = True
             self.named = self.named or any(x.__class__ is DeviceValue or _names_device(x) for x in (a, b))
             self._note_either(a, b)
+        elif self.counts_gpus and (_is_index(a) or _is_index(b)):
+            self.lost = True
         if kind is Maybe or other is Maybe or is_none(a) or is_none(b):
             optional = self._with_none(a, b)
             if optional is not None:
@@ -315,6 +318,13 @@ def _may_be_number(tensor: Tensor) -> bool:
 
 def _names_device(value: Value) -> bool:
     return value.__class__ is Const and isinstance(value.value, str) and parse_device(value.value) is not None
+
+
+def _is_index(value: Value) -> bool:
+    """Whether a value is a number, or a list of numbers."""
+    if isinstance(value, Sequence):
+        return bool(value.items) and not value.open and all(map(_is_index, value.items))
+    return isinstance(value, Const) and value.value.__class__ is int
 
 
 def _device_type(value: Value) -> str | None:

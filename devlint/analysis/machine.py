@@ -258,6 +258,8 @@ class Machine:
         self.defaults: dict[ChoiceKey, bool] = {}
         """Answers that were taken because the program is started without arguments."""
         self.promoted: dict[ChoiceKey, Choice] = {}
+        self.joint: dict[ChoiceKey, list[dict[ChoiceKey, bool]]] = {}
+        """What settles conditions of several undecided parts, by the first of these."""
         self.asked: set[ChoiceKey] = set()
         self.path: list[Choice] = []
         self.home: str | None = None

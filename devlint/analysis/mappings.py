@@ -28,6 +28,7 @@ from devlint.analysis.values import (
     Sequence,
     Tensor,
     Value,
+    as_part,
     const,
     is_none,
 )
@@ -96,10 +97,10 @@ def put(machine: Machine, value: Mapping, key: Value, new: Value, in_loop: bool 
     """Execute `d[key] = new`. At unknown keys, a loop is taken to visit all of them."""
     try:
         known = key_of(key)
-        rewrite(machine, value, {**value.items, known: new})
+        rewrite(machine, value, {**value.items, known: as_part(new, value)})
     except (NotConstant, TypeError):
         rest = new if value.rest is None or in_loop else join_all(machine, (value.rest, new))
-        machine.store.set(value, "rest", rest)
+        machine.store.set(value, "rest", as_part(rest, value))
         if not value.open:
             machine.store.set(value, "open", True)
 
@@ -198,10 +199,10 @@ def contains_key(value: Mapping, key: Value) -> bool | None:
 def update(machine: Machine, value: Mapping, other: Value, node: ir.Node, frame: Frame) -> None:
     """Execute `d.update(other)`."""
     if isinstance(other, Mapping):
-        rewrite(machine, value, {**value.items, **other.items})
+        rewrite(machine, value, {**value.items, **{key: as_part(new, value) for key, new in other.items.items()}})
         if other.rest is not None:
             rest = other.rest if value.rest is None else join_all(machine, (value.rest, other.rest))
-            machine.store.set(value, "rest", rest)
+            machine.store.set(value, "rest", as_part(rest, value))
         if other.open and not value.open:
             machine.store.set(value, "open", True)
         return

@@ -97,11 +97,11 @@ def _run_forward(machine: Machine, value: Instance, call: Call) -> Value:
 
 def class_forward(machine: Machine, value: Instance, call: Call) -> Value:
     """The forward of a module's class, without hooks."""
-    if value.state.get("inner") is not None:
-        return parallel.call_wrapped(machine, value, call)
     found = find(value.cls, "forward")
     if found is not None and isinstance(found[0], Function):
         return invoke(machine, found[0], call, value, is_forward=True)
+    if value.state.get("inner") is not None:
+        return parallel.call_wrapped(machine, value, call)
     answer = modelled(machine, value, "forward", call)
     return call_builtin(machine, value, call) if answer is None else answer
 
@@ -230,7 +230,7 @@ def _agreed(machine: Machine, value: Instance, row: Row, call: Call) -> Tensor |
             if kept.device != device:
                 return None
             held = held or kept
-    if held is None and row.demands and (value.fields or value.module.children):  # type: ignore[union-attr]
+    if held is None and row.demands and (value.fields or (value.module is not None and value.module.children)):
         held = next((tensor for tensor, _, _ in registered(value)), None)
         if held is not None and held.device != device:
             return None

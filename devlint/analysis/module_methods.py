@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from devlint.analysis.access import attribute, call_value, iterate, truth
 from devlint.analysis.backward import handle
 from devlint.analysis.building import initialise_builtin
-from devlint.analysis.classes import external_bases, find, modelled
+from devlint.analysis.classes import external_bases, find, is_open_class, modelled
 from devlint.analysis.dispatch import Call, on
 from devlint.analysis.leaves import refuse_copy
-from devlint.analysis.machine import SCRIPTED, TRACE
+from devlint.analysis.machine import SCRIPTED, TRACE, Crash
 from devlint.analysis.meeting import tensors_in
+from devlint.analysis.models import parallel
 from devlint.analysis.module_calls import WITH_KWARGS, call_builtin, class_forward
 from devlint.analysis.module_moves import apply_registered, move
 from devlint.analysis.modules import (
@@ -85,7 +86,7 @@ def base_method(machine: Machine, value: Instance, name: str, call: Call) -> Val
         return move(machine, value, name, call)
     if name == "__init__":
         path = builtin_path(value)
-        if path is not None:
+        if path is not None and not parallel.initialise(machine, value, path, call):
             initialise_builtin(machine, value, path, table.lookup(path), call)
         return NONE
     if name == "__setattr__" and len(call.positional) == 2:
@@ -97,14 +98,31 @@ def base_method(machine: Machine, value: Instance, name: str, call: Call) -> Val
             machine.store.set(module, "unsure", True)
         return NONE
     if name == "__getattr__" and call.positional and isinstance(call.positional[0], Const):
-        return value.fields.get(str(call.positional[0].value), UNKNOWN)
+        return _registered_as(machine, value, str(call.positional[0].value))
     if name == "forward":
-        return call_builtin(machine, value, call)
+        wrapped = value.state.get("inner") is not None
+        return (parallel.call_wrapped if wrapped else call_builtin)(machine, value, call)
     if name == "_apply":
         return apply_registered(machine, value, call)
     from devlint.analysis.instances import model_method
 
     return model_method(machine, value, name, call, external_bases(value.cls))
+
+
+def _registered_as(machine: Machine, value: Instance, name: str) -> Value:
+    """What `nn.Module.__getattr__` finds.
+
+    Raises:
+        Crash: surely nothing, and a handler waits for that.
+    """
+    found = value.fields.get(name)
+    if found is not None:
+        return found
+    assert value.module is not None
+    is_open = value.module.unsure or (is_open_class(value.cls) and value.state.get("inner") is None)
+    if machine.trying and not is_open:
+        raise Crash
+    return UNKNOWN
 
 
 BaseMethod: TypeAlias = "Callable[[Machine, Instance, str, Call], Value]"

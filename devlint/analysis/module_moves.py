@@ -9,6 +9,7 @@ from devlint.analysis.access import call_value
 from devlint.analysis.classes import find, is_open_class
 from devlint.analysis.devices import is_device_like, resolve, use
 from devlint.analysis.dispatch import Call, method_models
+from devlint.analysis.machine import Crash
 from devlint.analysis.models import distributions
 from devlint.analysis.modules import (
     class_name,
@@ -171,6 +172,8 @@ def apply_registered(machine: Machine, value: Instance, call: Call) -> Value:
     """`Module._apply(fn)`: what `fn` gives stands in the place of each tensor that is registered, in all submodules."""
     if constant(call.argument(1, "recurse")) is not False:
         for _, child in own_children(value):
+            if id(value) in submodules(child):
+                raise Crash("RecursionError")
             _apply(machine, child, call)
     function = call.argument(0, "fn")
     mover = function.state.get("mover") if isinstance(function, Instance) else None

@@ -19,7 +19,8 @@ from devlint.syntax.frontend import FrontEnd, lower
 
 if TYPE_CHECKING:
     from devlint.analysis.choices import ChoiceKey
-    from devlint.analysis.machine import Machine
+    from devlint.analysis.events import Site
+    from devlint.analysis.machine import Machine, State
 
 
 class Project:
@@ -206,17 +207,24 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
         machine.evidence = evidence
         machine.store.log = log
         machine.loss.lost, machine.loss.named = lost, named
-        machine.import_effects[path] = (
-            state.cuda_initialised,
-            state.visible if state.visible is not before[1] else None,
-            state.visible_text if state.visible_text is not before[2] else None,
-            None if state.cuda_unused else state.cuda_used,
-            state.may_spawn and not processes[2],
-        )
+        machine.import_effects[path] = _effects(state, before[1], before[2], processes[2])
         state.cuda_initialised, state.visible, state.visible_text, state.default_device, state.default_type = before
         state.cuda_unused, state.cuda_used, state.may_spawn = processes
     _repeat_effects(machine, path)
     return ModuleValue(namespace)
+
+
+def _effects(
+    state: State, visible: tuple[int, ...] | None, visible_text: str | None, may_spawn: bool
+) -> tuple[Site | None, tuple[int, ...] | None, str | None, Site | None, bool]:
+    """What an import did to CUDA and to processes: the state after it, against what was visible and allowed before."""
+    return (
+        state.cuda_initialised,
+        state.visible if state.visible is not visible else None,
+        state.visible_text if state.visible_text is not visible_text else None,
+        None if state.cuda_unused else state.cuda_used,
+        state.may_spawn and not may_spawn,
+    )
 
 
 def _repeat_effects(machine: Machine, path: str) -> None:

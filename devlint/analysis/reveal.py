@@ -147,9 +147,9 @@ def named(node: Any) -> Iterator[ir.Name | ir.Attribute]:
         for item in node:
             yield from named(item)
     elif isinstance(node, (ir.Node, ir.Generator)) and not isinstance(node, (ir.Function, ir.Class)):
-        for slot in node.__slots__:
+        for slot in ir.slots_of(node.__class__):
             value = getattr(node, slot)
-            if slot not in ("at", "handlers", "cases") and not (
+            if slot not in ("handlers", "cases") and not (
                 slot in ("body", "orelse", "final") and isinstance(value, list)
             ):
                 yield from named(value)

@@ -48,6 +48,7 @@ from devlint.syntax import ir
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+    from devlint.analysis.origins import Origin
     from devlint.semantics.table import Row
 
 
@@ -321,12 +322,13 @@ def _create(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> Va
         elif target is None:
             return Tensor(None)
     given = target is not None and not (isinstance(target, Const) and target.value is None)
+    origin: Origin | None
     operation = row.name if row.name.count(".") == 1 else row.name.rpartition(".")[2]
     if given and isinstance(target, Value):
         device = _like_device(machine, target, call, operation)
         origin = machine.frozen(target, machine.origin("placed", node, frame, device, operation), frame)
     elif template is not None:
-        device, origin = template.device, template.origin  # type: ignore[assignment]
+        device, origin = template.device, template.origin
     elif "cpu" in row.flags:
         device = "cpu"
         origin = machine.origin("host", node, frame, device, operation)

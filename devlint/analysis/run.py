@@ -346,6 +346,7 @@ class _Runner:
         asked = list(promoted)[:choices] if machine.world.device_count else []
         if asked and by_protocol and self._is_all_in_place(machine, path, count):
             asked = []
+        joint = _joint(machine, asked)
         for key in asked:
             for answer in (True, False):
                 if defaults.get(key) is answer:
@@ -357,7 +358,7 @@ class _Runner:
                     break
                 self._attempt(machine, run, budget, {key: answer})
                 spent += machine.steps
-        for assume in [] if by_protocol else _together(machine):
+        for assume in [] if by_protocol else [*_together(machine), *joint]:
             if time.monotonic() > deadline:
                 raise _TooSlow
             if spent > 3 * budget:
@@ -447,6 +448,11 @@ def _together(machine: Machine) -> list[dict[ChoiceKey, bool]]:
     pairs = dict.fromkeys(frozenset(pair) for pair in machine.pairs if are_independent(*pair))
     keys = [sorted(pair, key=str) for pair in list(pairs)[:MAX_PAIRS]]
     return [{one: first, other: second} for one, other in keys for first in (True, False) for second in (True, False)]
+
+
+def _joint(machine: Machine, asked: list[ChoiceKey]) -> list[dict[ChoiceKey, bool]]:
+    """What is to be assumed of conditions of several parts, where the first of them is worth a run."""
+    return [assume for key in asked for assume in machine.joint.get(key, ())][:MAX_PAIRS]
 
 
 def _hides_forward(machine: Machine, reached: ir.Node) -> bool:

@@ -28,9 +28,11 @@ from devlint.analysis.values import (
     UNKNOWN,
     Arguments,
     Const,
+    Mapping,
     Sequence,
     Tensor,
     Value,
+    as_part,
 )
 from devlint.syntax import ir
 
@@ -60,7 +62,11 @@ def iterate_sequence(machine: Machine, value: Sequence, node: ir.Node, frame: Fr
 
 def rewrite(machine: Machine, value: Sequence, items: list[Value], open: bool | None = None) -> None:
     """Replace the items."""
-    machine.store.set(value, "items", items[:MAX_ITEMS])
+    kept = items[:MAX_ITEMS]
+    if any(isinstance(item, (Sequence, Mapping)) for item in kept):
+        there = set(map(id, value.items))
+        kept = [item if id(item) in there else as_part(item, value) for item in kept]
+    machine.store.set(value, "items", kept)
     open = value.open if open is None else open
     if len(items) > MAX_ITEMS:
         open = True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.access import binary, iterate
 from devlint.analysis.binding import annotated, bind
 from devlint.analysis.checks import note_assertion, note_raise, raises
-from devlint.analysis.choices import decide, narrow
+from devlint.analysis.choices import decide
 from devlint.analysis.classes import annotated_fields, find, make_members, name_fields
 from devlint.analysis.containers import delete_item, extend
 from devlint.analysis.control import fork
@@ -26,6 +26,7 @@ from devlint.analysis.loops import loop
 from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal, forget_evidence
 from devlint.analysis.module_methods import base_method
 from devlint.analysis.moves import note_dropped, note_rebound
+from devlint.analysis.narrowing import narrow
 from devlint.analysis.values import (
     UNKNOWN,
     Class,
@@ -228,7 +229,7 @@ def with_statement(machine: Machine, node: ir.With, frame: Frame) -> Signal | No
             exit_context()
 
 
-def enter(machine: Machine, value: Value, node: ir.Expr, frame: Frame) -> tuple[Value, Callable[[], None] | None]:
+def enter(machine: Machine, value: Value, node: ir.Node, frame: Frame) -> tuple[Value, Callable[[], None] | None]:
     """Enter a context manager: what is bound to its target, and what leaving it undoes."""
     if isinstance(value, DeviceValue):
         return value, enter_device(machine, value, node, frame)

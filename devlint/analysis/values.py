@@ -9,8 +9,9 @@ notes what was lost.
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
+from devlint.analysis.derived import Kept
 from devlint.analysis.events import Site
 
 if TYPE_CHECKING:
@@ -125,12 +126,6 @@ class Scalar(Value):
 
     def __repr__(self) -> str:
         return f"Scalar({self.kind})"
-
-
-class DeviceText(str):
-    """The text of a tensor's device on CUDA, `str(x.device)`: it always has an index."""
-
-    __slots__ = ()
 
 
 SOME_INDEX: Final = -2
@@ -390,17 +385,6 @@ class Class(Value):
 _NOWHERE: Final[dict[str, Site]] = {}
 
 
-class Unbuilt(KeyError):
-    """A model asked for what the constructor that it models keeps, and a class of the user's own never called it."""
-
-
-class Kept(dict[str, Any]):
-    """What a model keeps with an instance."""
-
-    def __missing__(self, name: str) -> NoReturn:
-        raise Unbuilt(name)
-
-
 class Instance(Value):
     """An object with attributes. `cls` is a user class, or the External whose model it is.
 
@@ -551,3 +535,20 @@ def constant(value: Value | None) -> Any:
 def present(value: Value) -> Value:
     """What a value is if it is there at all."""
     return value.value if value.__class__ is Maybe else value
+
+
+MAX_NESTING: Final = 16
+"""How many containers deep is looked for a circle."""
+
+
+def as_part(value: Value, container: Value) -> Value:
+    """A value as it stands in a container; one in which the container stands is not known: no walk would end there."""
+    return UNKNOWN if isinstance(value, (Sequence, Mapping)) and _closes(value, container, MAX_NESTING) else value
+
+
+def _closes(value: Sequence | Mapping, container: Value, depth: int) -> bool:
+    """Whether a value is the container or has it somewhere inside, or lies too deep to tell."""
+    if value is container or not depth:
+        return True
+    parts = value.items if isinstance(value, Sequence) else [*value.items.values(), value.rest]
+    return any(_closes(part, container, depth - 1) for part in parts if isinstance(part, (Sequence, Mapping)))

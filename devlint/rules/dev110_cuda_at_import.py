@@ -54,7 +54,8 @@ RULE = Rule(
     summary="Importing the module uses CUDA: in a default argument, a class body or at module level.",
     what="""\
 A use of CUDA that runs when the module is imported, in a module that is a library: a tensor on `cuda` as a default
-argument or class attribute, `.cuda()` at module level. A `torch.device("cuda")` touches nothing and is right here.
+argument or class attribute, `.cuda()` at module level, `torch.cuda.current_device()` as a default. A
+`torch.device("cuda")` touches nothing and is right here.
 In a program, where module level is the work itself, DEV102 speaks instead.""",
     why="""\
 Who only wants one function of the module can't import it on a machine without a GPU; its tests can't even be

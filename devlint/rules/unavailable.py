@@ -9,7 +9,7 @@ from devlint.findings import Severity
 def speaker(event: DeviceUnavailable) -> str | None:
     """Return the code of the rule that speaks, or None where a flag of the user's own stands guard.
 
-    A hard-coded index is nearer the cause than the missing machine, a query or an import nearer than a plain use.
+    A hard-coded index is nearer the cause than the missing machine, an import or a query nearer than a plain use.
     """
     beyond_first = event.index is not None and event.index >= 1
     if event.hidden and beyond_first:
@@ -18,11 +18,9 @@ def speaker(event: DeviceUnavailable) -> str | None:
         return None
     if beyond_first:
         return "DEV101"
-    if event.kind == "query":
-        return "DEV107"
-    if event.at_import and event.device.startswith("cuda"):
+    if event.at_import and event.device.startswith("cuda") and (event.kind != "query" or event.operation):
         return "DEV110"
-    return "DEV102"
+    return "DEV107" if event.kind == "query" else "DEV102"
 
 
 def severity(event: DeviceUnavailable) -> Severity | None:

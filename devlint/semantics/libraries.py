@@ -33,6 +33,9 @@ _PREFIXES = (
     ("lightning.pytorch.core.module.LightningModule", "lightning.pytorch.LightningModule"),
     ("lightning.pytorch.trainer.Trainer", "lightning.pytorch.Trainer"),
     ("torch.nn.modules.container.", "torch.nn."),
+    ("torch.utils.data.dataloader.", "torch.utils.data."),
+    ("torch.utils.data.dataset.", "torch.utils.data."),
+    ("torch.utils.data.sampler.", "torch.utils.data."),
 )
 
 _DISTRIBUTION = re.compile(r"torch\.distributions\.(?!constraint)\w+\.[A-Z]\w*")
@@ -136,7 +139,7 @@ def canonical(path: str) -> str:
             return replacement + path[len(prefix) :]
     if path.startswith("torch.nn.modules."):
         last = path.rpartition(".")[2]
-        return path if last.startswith("_") else f"torch.nn.{last}"
+        return f"torch.nn.{last}" if last[:1].isupper() else path  # its files keep their names
     if path.startswith("torch.distributions.") and _DISTRIBUTION.fullmatch(path):
         return "torch.distributions." + path.rpartition(".")[2]
     return path
@@ -161,7 +164,7 @@ def is_module(path: str) -> bool:
 def is_closed_base(path: str) -> bool:
     """Whether an external class brings no attributes but those that are known."""
     path = canonical(path)
-    return path in _CLOSED or (path.startswith("torch.nn.") and is_module(path))
+    return path in _CLOSED or (path.startswith("torch.nn.") and is_module(path) and "Parallel" not in path)
 
 
 def forget() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from devlint.syntax import ir
 from devlint.syntax.scope import Kind, Scope
@@ -13,7 +13,7 @@ from devlint.syntax.shared import compare_chain, formatted, fstring
 
 _Lowering: TypeAlias = Callable[[Any, Scope], Any]
 
-BINARY: dict[type[ast.operator], str] = {
+BINARY: Final[dict[type[ast.operator], str]] = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
@@ -28,8 +28,8 @@ BINARY: dict[type[ast.operator], str] = {
     ast.BitXor: "^",
     ast.BitAnd: "&",
 }
-_UNARY: dict[type[ast.unaryop], str] = {ast.Not: "not", ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
-_COMPARE: dict[type[ast.cmpop], str] = {
+_UNARY: Final[dict[type[ast.unaryop], str]] = {ast.Not: "not", ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
+_COMPARE: Final[dict[type[ast.cmpop], str]] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
     ast.Lt: "<",
@@ -218,7 +218,7 @@ def _lambda_body(node: ast.Lambda, parent: Scope) -> ir.Body:
     return scope.body([ir.Return(value, value.at)])
 
 
-EXPRESSIONS: dict[type, _Lowering] = {
+EXPRESSIONS: Final[dict[type, _Lowering]] = {
     ast.Constant: _constant,
     ast.Name: _name,
     ast.Attribute: _attribute,

@@ -12,7 +12,7 @@ from devlint.syntax import ir
 from devlint.syntax.cst_extents import At, Extents
 from devlint.syntax.cst_strings import FORMATTED, Field, fields, leaves, literal
 from devlint.syntax.scope import Kind, Scope
-from devlint.syntax.shared import TextContext, compare_chain, formatted, fstring
+from devlint.syntax.shared import compare_chain, formatted, fstring
 from devlint.syntax.vocabulary import Survey
 
 _Lowering: TypeAlias = Callable[[Any, Scope], Any]
@@ -48,11 +48,13 @@ _COMPARE: dict[type, str] = {
 _NAMED_CONSTANTS = {"True": True, "False": False, "None": None}
 
 
-class CstContext(TextContext):
-    __slots__ = ("extents", "module")
+class CstContext:
+    """What lowering needs to know about the text anywhere in it, as `TextContext` for the first front end."""
+
+    __slots__ = ("extents", "module", "survey")
 
     def __init__(self, survey: Survey, module: cst.Module, extents: Extents) -> None:
-        super().__init__(survey)
+        self.survey = survey
         self.module = module
         self.extents = extents
 

@@ -6,7 +6,7 @@ import ast
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from devlint.syntax import ir
 from devlint.syntax.ast_expressions import BINARY, expression, expressions, function_scope, optional, parameters
@@ -36,8 +36,8 @@ def lower(text: str, path: str) -> ir.Module:
     return ir.Module(path, text, body, survey.any_speaks, survey.imports, has_main_guard(body))
 
 
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_SIMPLE = frozenset(
+_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_SIMPLE: Final = frozenset(
     {ast.Expr, ast.Assign, ast.Return, ast.AugAssign, ast.AnnAssign, ast.Raise, ast.Assert, ast.Delete, ast.Pass}
     | {ast.Global, ast.Nonlocal, ast.Break, ast.Continue}
 )
@@ -235,7 +235,7 @@ def _class(node: ast.ClassDef, scope: Scope) -> ir.Stmt:
     return ir.Class(node.name, bases, keywords, body, decorators, scope.context.survey.speaks(node.lineno), node)
 
 
-_STATEMENTS: dict[type, _Lowering] = {
+_STATEMENTS: Final[dict[type, _Lowering]] = {
     ast.Expr: _expression_statement,
     ast.Assign: _assign,
     ast.AnnAssign: _annotated,
@@ -319,7 +319,7 @@ def _captured(name: str | None, node: ast.pattern, scope: Scope) -> ir.Name | No
     return None if name is None else scope.store(name, node)
 
 
-_PATTERNS: dict[type, _Lowering] = {
+_PATTERNS: Final[dict[type, _Lowering]] = {
     ast.MatchValue: _value_pattern,
     ast.MatchSingleton: _singleton_pattern,
     ast.MatchSequence: _sequence_pattern,

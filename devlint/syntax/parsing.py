@@ -98,10 +98,10 @@ def parse_cst(text: str) -> cst.Module:
 
     try:
         return with_large_stack(parse)
-    except cst.ParserSyntaxError as error:
+    except cst.ParserSyntaxError as wrong:
         if refused is not None:
             raise refused from None
-        raise Unparsable(error.message.splitlines()[0], error.editor_line, error.editor_column) from None
+        raise Unparsable(wrong.message.splitlines()[0], wrong.editor_line, wrong.editor_column) from None
     except (RecursionError, MemoryError):
         raise Unparsable("nested too deeply to be parsed", too_deep=True) from None
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from devlint.syntax import ir
 from devlint.syntax.ir import Name, NameScope
 
-LOCAL = NameScope.LOCAL
-FREE = NameScope.FREE
-GLOBAL = NameScope.GLOBAL
-CLASS = NameScope.CLASS
+LOCAL: Final = NameScope.LOCAL
+FREE: Final = NameScope.FREE
+GLOBAL: Final = NameScope.GLOBAL
+CLASS: Final = NameScope.CLASS
 
 
 class Kind(Enum):
@@ -161,5 +161,10 @@ class ModuleScope(Scope):
         """Read a name here."""
         return Name(id, GLOBAL, at)
 
-    store = load
-    walrus = load
+    def store(self, id: str, at: Any) -> Name:
+        """Bind (or delete) a name here."""
+        return Name(id, GLOBAL, at)
+
+    def walrus(self, id: str, at: Any) -> Name:
+        """Bind a name by `:=` here."""
+        return Name(id, GLOBAL, at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from devlint.syntax import ir
 
@@ -44,15 +44,14 @@ def walk(node: Any) -> Iterator[ir.Node]:
             waiting.append(node.body.statements)
 
 
-_BELOW: dict[type, tuple[str, ...]] = {}
+_BELOW: Final[dict[type, tuple[str, ...]]] = {}
 
 
 def _slots_below(cls: type) -> tuple[str, ...]:
     """The slots of a class of nodes under which others may stand, last first; none for what is no node."""
     if not issubclass(cls, (ir.Node, ir.Generator, ir.Parameters)):
         return ()
-    slots: tuple[str, ...] = cls.__slots__
-    return tuple(slot for slot in reversed(slots) if slot not in ("at", "_lower", "_body"))
+    return tuple(slot for slot in reversed(ir.slots_of(cls)) if slot not in ("_lower", "_body"))
 
 
 def calls(module: ir.Module) -> list[tuple[str, ir.Call]]:

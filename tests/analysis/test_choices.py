@@ -363,3 +363,34 @@ def test_what_may_be_none_moves_with_its_module(use: str) -> None:
 def test_what_is_used_untested_is_there() -> None:
     text = "if args.slow:\n    net = Net()\nelse:\n    net = None\nif args.slow and torch.cuda.is_available():\n"
     assert clashes(MAY_BE_NONE + text + "    net.kernel + x.cuda()\n") == {19}
+
+
+SEVERAL = """\
+class Table:
+    def __init__(self):
+        self.kept, self.longest = None, 0
+    def of(self, x):
+        n = x.shape[0]
+        if {condition}:
+            return self.kept[:n]
+        self.kept, self.longest = torch.arange(n, device=x.device), n
+        return self.kept
+table = Table()
+x + table.of(x)
+z = torch.zeros(2, device="cuda" if torch.cuda.is_available() else "cpu")
+z * table.of(z)
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "worlds"),
+    [
+        ("n <= 99 and self.kept is not None and n <= self.longest", ["gpu1", "gpu2"]),
+        ("self.kept is not None and not (n > 99 or n > self.longest)", ["gpu1", "gpu2"]),
+        ("n <= 99 and self.kept is not None and n <= self.longest and self.kept.device == x.device", []),
+        ("n <= 99 and n <= self.longest and self.kept is None", []),
+    ],
+)
+def test_parts_of_a_condition_are_answered_together(condition: str, worlds: list[str]) -> None:
+    """What stands behind several conditions that nobody can answer is reached where all of them hold."""
+    assert [world for _, world, _ in mixed(SEVERAL.replace("{condition}", condition))] == worlds

@@ -17,6 +17,24 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 
 PROGRAMS = {
+    "the first number of an enumeration": """
+losses = []
+loader = torch.utils.data.DataLoader([torch.zeros(2)] * 4, batch_size=2)
+for step, batch in enumerate(loader):
+    losses.append(batch.to(device).mean() if step >= 1 else torch.tensor(0.0))
+total = torch.stack(losses)  # DEV301: gpu1 gpu2
+""",
+    "a first round of its own": """
+loader = torch.utils.data.DataLoader([torch.zeros(2)] * 4, batch_size=2)
+for step, batch in enumerate(loader):
+    if step == 0:
+        total = torch.zeros(2, device=device)
+    total += batch.to(device).sum(0)
+a = total  #= gpu
+for step, batch in enumerate(loader, 1):
+    if step == 1:
+        b = batch.to(device)  #= gpu
+""",
     "a guard by try": """
 x = torch.zeros(2)
 try:

@@ -13,7 +13,7 @@ from devlint.analysis.store import MISSING, Store
 from devlint.analysis.values import Const, Scalar, Sequence, Tensor, const
 
 KEYS = ("a", "b", "c")
-SLOTS = ("device", "rank", "dtype")
+SLOTS = ("rank", "size", "pending")
 WRITES = st.lists(
     st.one_of(
         st.tuples(st.just("put"), st.sampled_from(KEYS), st.integers(0, 3)),

@@ -16,6 +16,44 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 
 PROGRAMS = {
+    "pools of threads": """
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from multiprocessing.pool import ThreadPool
+net = nn.Linear(2, 2).to(device)
+def work(count, scale=1.0):
+    return net(torch.zeros(count, 2, device=device)) * scale
+with ThreadPoolExecutor(1) as pool:
+    a = pool.submit(work, 1, scale=2.0).result()  #= gpu
+    b = list(pool.map(work, range(1, 3)))[0]  #= gpu
+    waiting = {pool.submit(work, i): i for i in range(1, 3)}
+    c = [future.result() for future in as_completed(waiting)][0]  #= gpu
+with ThreadPool(1) as threads:
+    d = threads.map(work, [1, 2])[0]  #= gpu
+    e = threads.apply(work, (1,))  #= gpu
+    f = threads.apply_async(work, (1,)).get()  #= gpu
+    g = threads.starmap(work, [(1, 2.0)])[0]  #= gpu
+""",
+    "the devices of a thread": """
+from concurrent.futures import ThreadPoolExecutor
+if torch.cuda.device_count() > 1:
+    torch.cuda.set_device(1)
+torch.set_default_device(device)
+def make():
+    return torch.zeros(2)
+def place(x):
+    return x.cuda() if torch.cuda.is_available() else x
+with ThreadPoolExecutor(1) as pool:
+    a = pool.submit(make).result()  #= cpu
+    b = pool.submit(place, torch.zeros(2, device="cpu")).result()  #= gpu
+c = make()  #= last
+""",
+    "what a thread of a pool meets": """
+from concurrent.futures import ThreadPoolExecutor
+net = nn.Linear(2, 2).to(device)
+with ThreadPoolExecutor(1) as pool:
+    future = pool.submit(net, torch.zeros(1, 2))  # DEV302: gpu1 gpu2
+    future.result()
+""",
     "two halves of a model": """
 class Net(nn.Module):
     def __init__(self, first, second):
@@ -56,6 +94,41 @@ w = inner.weight  #= gpu
     "DataParallel of a module elsewhere": """
 net = nn.DataParallel(nn.Linear(2, 2))
 net(torch.zeros(4, 2, device=device))  # DEV308: gpu2
+""",
+    "a DataParallel of the program's own": """
+class Wrapped(nn.DataParallel):
+    def replicate(self, module, device_ids):
+        return super().replicate(module, device_ids)
+class Noted(nn.DataParallel):
+    def __init__(self, module, **options):
+        super().__init__(module, **options)
+        self.calls = 0
+    def forward(self, *inputs):
+        self.calls += 1
+        return super().forward(*inputs)
+net = nn.Linear(2, 2).to(device)
+out = Wrapped(net)(torch.zeros(4, 2))  #= gpu
+ids = Wrapped(net).device_ids
+other = Noted(Wrapped(net).module, device_ids=ids)(torch.zeros(4, 2))  #= gpu
+w = Wrapped(net).module.weight  #= gpu
+""",
+    "a DataParallel of the program's own of a module elsewhere": """
+class Wrapped(nn.DataParallel):
+    pass
+Wrapped(nn.Linear(2, 2))(torch.zeros(4, 2, device=device))  # DEV308: gpu2
+""",
+    "DataParallel of the last GPU": """
+net = nn.Linear(2, 2)
+if torch.cuda.is_available():
+    last = torch.cuda.device_count() - 1
+    net = nn.DataParallel(net, device_ids=[last]).cuda(last)
+out = net(torch.zeros(4, 2))  #= last
+""",
+    "DataParallel of the last GPU moved to the first": """
+net = nn.Linear(2, 2)
+if torch.cuda.is_available():
+    net = nn.DataParallel(net, device_ids=[torch.cuda.device_count() - 1]).cuda()
+net(torch.zeros(4, 2))  # DEV308: gpu2
 """,
     "the backward of a function runs on each replica": """
 class Sharp(torch.autograd.Function):

@@ -468,6 +468,7 @@ class Net(nn.Module):
         self.gamma = Gamma(self.sigma, self.sigma)
         self.dirichlet = Dirichlet(self.sigma)
         self.categorical = Categorical(self.sigma)
+        self.multi = torch.distributions.MultivariateNormal(self.mu, torch.eye(2))
         self.half = HalfNormal(self.sigma)
         self.shift = AffineTransform(self.mu, self.sigma)
     def now(self):
@@ -480,6 +481,7 @@ d = net.now().rsample()  #= gpu
 e = TransformedDistribution(net.now(), [net.shift]).rsample()  #= gpu
 f = net.categorical.sample()  #= cpu
 g = net.half.base_dist.scale  #= gpu
+m = net.multi.sample()  #= cpu
 class Own(nn.Module, Normal):
     def __init__(self):
         nn.Module.__init__(self)
@@ -487,6 +489,77 @@ class Own(nn.Module, Normal):
 own = Own().to(device)
 h = own.loc  #= gpu
 i = own.rsample()  #= gpu
+""",
+    "a distribution of the program's own": """
+from numbers import Number
+from torch.distributions import Distribution
+from torch.distributions.utils import broadcast_all
+class Uniform(Distribution):
+    arg_constraints = {}
+    def __init__(self, low, high):
+        self.low, self.high = broadcast_all(low, high)
+        scalar = isinstance(low, Number) and isinstance(high, Number)
+        super().__init__(torch.Size() if scalar else self.low.size(), validate_args=False)
+    def rsample(self, sample_shape=torch.Size()):
+        noise = torch.rand(self._extended_shape(sample_shape), device=self.low.device)
+        return self.low + noise * (self.high - self.low)
+x = torch.zeros(4, 2, device=device)
+a = Uniform(x, 1.0).high  #= gpu
+b = Uniform(x, 1.0).sample()  #= gpu
+c = Uniform(0.0, 1.0).low  #= cpu
+d = Uniform(0.0, 1.0).rsample() + x  #= gpu
+e = len(Uniform(0.0, x[0])._extended_shape((3,)))  #= 2
+f = len(Uniform(x, 1.0).batch_shape)  #= 2
+""",
+    "a distribution of the program's own that samples on the CPU": """
+from torch.distributions import Distribution
+from torch.distributions.utils import broadcast_all
+class Uniform(Distribution):
+    def __init__(self, low, high):
+        self.low, self.high = broadcast_all(low, high)
+        super().__init__(self.low.size(), validate_args=False)
+    def rsample(self, sample_shape=torch.Size()):
+        noise = torch.rand(self._extended_shape(sample_shape))  # DEV303: gpu1 gpu2
+        return self.low + noise * (self.high - self.low)
+Uniform(torch.zeros(4, 2, device=device), 1.0).sample()
+""",
+    "tensors that are broadcast": """
+x, y = torch.zeros(3, device=device), torch.zeros(2, 3)
+a, b = torch.broadcast_tensors(x, y)
+c = a  #= gpu
+d = b  #= cpu
+e = torch.atleast_2d(y)  #= cpu
+f = torch.atleast_2d(x, y)[1]  #= cpu
+g = torch.block_diag(x, x)  #= gpu
+""",
+    "objects that are saved": """
+import io
+class Factors:
+    def __init__(self, of):
+        self.sums = [torch.zeros(2, 2, device=of.device)]
+        self.count, self.where, self.other = 0, of.device, None
+class Own(torch.optim.Optimizer):
+    def __init__(self, params):
+        super().__init__(params, {"lr": 0.1})
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p]["factors"] = Factors(p)
+    def step(self):
+        return [self.state[p]["factors"].sums[0] for group in self.param_groups for p in group["params"]]
+net = nn.Linear(2, 2).to(device)
+own = Own(net.parameters())
+a = own.step()[0]  #= gpu
+file = io.BytesIO()
+torch.save({"own": own.state_dict(), "factors": [Factors(net.weight)]}, file)
+file.seek(0)
+loaded = torch.load(file, map_location="cpu", weights_only=False)
+b = loaded["factors"][0].sums[0]  #= cpu
+c = torch.zeros(2, device=loaded["factors"][0].where)  #= gpu
+own.load_state_dict(loaded["own"])
+d = own.step()[0]  #= cpu
+file.seek(0)
+own.load_state_dict(torch.load(file, map_location=device, weights_only=False)["own"])
+e = own.step()[0]  #= gpu
 """,
     "half of a distribution moved": """
 p = torch.distributions.Normal(torch.zeros(2), torch.ones(2))
@@ -512,6 +585,21 @@ c = torch.tensor(array, device=device)  #= gpu
 d = torch.as_tensor(np.zeros(2)) * 2  #= cpu
 e = np.asarray(a)  #= ndarray
 f = x.tolist()
+""",
+    "numbers in another order": """
+losses = np.zeros((5, 1))
+kept = np.zeros(5)
+for i in np.random.permutation(len(losses)):
+    loss = torch.zeros(2, device=device).mean()
+    kept[i] = loss
+    losses[i] = loss.item()
+rows = np.random.default_rng().permutation(np.zeros((3, 2)))  #= ndarray
+rows[0] = torch.zeros(2)
+""",
+    "a row of an array in another order": """
+losses = np.zeros((5, 1))
+for i in np.random.permutation(len(losses)):
+    losses[i] = torch.zeros(2, device=device).mean()  # DEV402: gpu1 gpu2
 """,
     "numpy of the accelerator": """
 x = torch.zeros(2, device=device)

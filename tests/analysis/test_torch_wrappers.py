@@ -16,6 +16,93 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 
 PROGRAMS = {
+    "calls that are remembered": """
+import functools
+where = device
+@functools.lru_cache(maxsize=None)
+def mask(n):
+    return torch.ones(n, n, device=where)
+@functools.cache
+def placed(n, where):
+    return torch.ones(n, n, device=where)
+def noted(function):
+    @functools.wraps(function)
+    def inner(*given):
+        return function(*given)
+    return inner
+@noted
+def made(n):
+    return torch.ones(n, n, device=where)
+a = mask(3)  #= gpu
+where = "cpu"
+b = mask(3)  #= gpu
+c = mask(4)  #= cpu
+d = placed(3, torch.device("cpu"))  #= cpu
+e = placed(3, device)  #= gpu
+f = made(3)  #= cpu
+class Table:
+    @functools.lru_cache()
+    def of(self, n):
+        return torch.ones(n, device=where)
+g = Table().of(3)  #= cpu
+where = device
+h = Table().of(3)  #= gpu
+""",
+    "calls that are remembered for numbers that are not known": """
+import functools
+@functools.lru_cache()
+def mask(n):  # DEV504: gpu1 gpu2
+    return torch.ones(n, n, device=where)
+def attend(scores):
+    global where
+    where = scores.device
+    return scores * mask(scores.shape[-1])
+attend(torch.zeros(3, 3, device=device))
+attend(torch.zeros(3, 3, device="cpu"))
+""",
+    "properties that are kept": """
+from functools import cached_property
+class Grid(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+    @cached_property
+    def points(self):
+        return torch.zeros(3, 2, device=self.layer.weight.device)
+    @cached_property
+    def device(self):
+        return self.layer.weight.device
+    def renew(self):
+        del self.points
+        self.__dict__.pop("device", None)
+early, late = Grid(), Grid()
+early.points, early.device
+early.to(device)
+late.to(device)
+a = early.points  #= cpu
+b = torch.zeros(1, device=early.device)  #= cpu
+c = late.points  #= gpu
+d = torch.zeros(1, device=late.device)  #= gpu
+early.renew()
+e = early.points  #= gpu
+""",
+    "a wrapper that asks inside for what it has not": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+    def extra(self, x):
+        return self.layer(x)
+class Passing(nn.DataParallel):
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(self.module, name)
+net = Passing(Net().to(device))
+w = net.layer.weight  #= gpu
+y = net.extra(torch.zeros(2, 2, device=device))  #= gpu
+""",
     "no_grad and inference_mode": """
 @torch.no_grad()
 def run(net, x):

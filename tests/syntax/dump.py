@@ -19,7 +19,9 @@ def dump(form: object, *, scopes: bool = False) -> str:
     if isinstance(form, ir.Body):
         return dump(form.statements, scopes=scopes)
     if isinstance(form, (ir.Node, ir.Generator, ir.Parameters)):
-        fields = [dump(getattr(form, name), scopes=scopes) for name in form.__slots__ if name not in _HIDDEN]
+        fields = [
+            dump(getattr(form, name), scopes=scopes) for name in ir.slots_of(form.__class__) if name not in _HIDDEN
+        ]
         if isinstance(form, ir.Function):
             fields.append(dump(form.body, scopes=scopes))
         return f"{type(form).__name__}({', '.join(fields)})"
@@ -44,7 +46,7 @@ def walk(form: object) -> Iterator[Any]:
             yield form
         if isinstance(form, ir.Function):
             yield from walk(form.body)
-        for name in form.__slots__:
+        for name in ir.slots_of(form.__class__):
             if name not in _HIDDEN:
                 yield from walk(getattr(form, name))
 

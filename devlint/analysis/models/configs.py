@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from devlint.analysis.derived import Kept
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models
 from devlint.analysis.machine import text_of
 from devlint.analysis.plain import compute, lift, pair
@@ -17,7 +18,6 @@ from devlint.analysis.values import (
     Const,
     External,
     Instance,
-    Kept,
     Mapping,
     Sequence,
     Unknown,
@@ -63,8 +63,9 @@ def _config(machine: Machine, items: dict[Any, Value], is_open: bool, call: Call
     made.state["open"] = is_open
     for key, item in items.items():
         if isinstance(key, str):
-            nested = isinstance(item, Mapping) and item.kind == "dict"
-            made.fields[key] = _config(machine, dict(item.items), item.open, call) if nested else item  # type: ignore[attr-defined]
+            if isinstance(item, Mapping) and item.kind == "dict":
+                item = _config(machine, dict(item.items), item.open, call)
+            made.fields[key] = item
     return made
 
 

@@ -76,7 +76,7 @@ def enter_context(machine: Machine, instance: Instance, call: Call) -> Value | N
     """`stack.enter_context(manager)`."""
     if not call.positional:
         return UNKNOWN
-    bound, leave = enter(machine, call.positional[0], call.node, call.frame)  # type: ignore[arg-type]
+    bound, leave = enter(machine, call.positional[0], call.node, call.frame)
     if leave is not None:
         instance.state["leave"].append(leave)
     return bound

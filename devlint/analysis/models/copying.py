@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import call_value
 from devlint.analysis.classes import find
+from devlint.analysis.derived import Kept
 from devlint.analysis.dispatch import Call, models
 from devlint.analysis.values import (
     UNKNOWN,
     Array,
     Bound,
     Instance,
-    Kept,
     Mapping,
     Maybe,
     Method,

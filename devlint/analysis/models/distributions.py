@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from devlint.analysis.access import assign_attribute
+from devlint.analysis.access import assign_attribute, call_value
+from devlint.analysis.classes import find
 from devlint.analysis.dispatch import Call, models
 from devlint.analysis.meeting import Part, meet
 from devlint.analysis.results import broadcast_rank, build, derived
@@ -12,6 +13,7 @@ from devlint.analysis.values import (
     POISON,
     SCALAR,
     UNKNOWN,
+    Bound,
     Const,
     External,
     Instance,
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 FAMILY: Final = "torch.distributions."
 _DISTRIBUTION: Final = "torch.distributions.Distribution"
+_ABSTRACT: Final = frozenset({"Distribution", "ExponentialFamily"})
+"""The bases of the program's own classes, which know of no parameters."""
 ROW: Final = "distribution"
 """Under this key of its state, an instance keeps the row of the class of distributions that made its parameters."""
 
@@ -44,9 +48,24 @@ _BASES: Final = {
     "InverseGamma": "Gamma",
 }
 """Distributions that hand their parameters on to another, and only read them there."""
-_COMPUTING: Final = frozenset({"Categorical", "OneHotCategorical", "OneHotCategoricalStraightThrough", "Beta", "Chi2"})
-"""Distributions that compute their own tensors of what they are given. The others keep it, if it has the right shape: a
-parameter of a module there still moves with its module."""
+_COMPUTING: Final = frozenset(
+    {
+        "Beta",
+        "Categorical",
+        "Chi2",
+        "FisherSnedecor",
+        "Kumaraswamy",
+        "LowRankMultivariateNormal",
+        "Multinomial",
+        "MultivariateNormal",
+        "OneHotCategorical",
+        "OneHotCategoricalStraightThrough",
+        "RelaxedOneHotCategorical",
+        "Wishart",
+    }
+)
+"""Distributions that compute their own tensors of what they are given, or keep views of it. The others keep it, if it
+has the right shape: a parameter of a module there still moves with its module."""
 _OTHER_SHAPE: Final = frozenset({"Categorical", "MixtureSameFamily", "LKJCholesky", "Wishart"})
 """Distributions whose samples have not the rank of their parameters."""
 
@@ -150,10 +169,10 @@ def _is_none(value: Value) -> bool:
 # -- what it holds
 
 
-def held(value: Instance) -> list[Tensor]:
+def held(value: Instance, depth: int = 4) -> list[Tensor]:
     """The tensors with which a distribution computes, as they are now; one on no known device where some are not."""
     row = value.state.get(ROW)
-    if row is None:
+    if row is None or not depth:
         return []
     names = ["base_dist"] if _short(row) in _BASES else [_ATTRIBUTES.get(name, name) for name in _names(row)]
     found: list[Tensor] = []
@@ -162,19 +181,19 @@ def held(value: Instance) -> list[Tensor]:
         if isinstance(part, Tensor):
             found.append(part)
         elif isinstance(part, Instance):
-            found += held(part) or [Tensor(None)]
+            found += held(part, depth - 1) or [Tensor(None)]
         elif part is not None and not isinstance(part, (Const, Scalar)):
             found.append(Tensor(None))
     transforms = value.fields.get("transforms")
-    return found if transforms is None or not found else found + _of_transforms(transforms)
+    return found if transforms is None or not found else found + _of_transforms(transforms, depth - 1)
 
 
-def _of_transforms(value: Value) -> list[Tensor]:
+def _of_transforms(value: Value, depth: int) -> list[Tensor]:
     """The tensors with which a chain of transforms computes."""
     if isinstance(value, Sequence) and not value.open:
-        return [tensor for part in value.items for tensor in _of_transforms(part)]
+        return [tensor for part in value.items for tensor in _of_transforms(part, depth)]
     if isinstance(value, Instance) and isinstance(value.cls, External):
-        return held(value) if ROW in value.state else [Tensor(None)]
+        return held(value, depth) if ROW in value.state else [Tensor(None)]
     plain = isinstance(value, Instance) and all(isinstance(field, (Const, Scalar)) for field in value.fields.values())
     return [] if plain else [Tensor(None)]
 
@@ -203,6 +222,8 @@ def read(machine: Machine, value: Instance, name: str, node: ir.Node, frame: Fra
             return base.fields.get(name) if isinstance(base, Instance) else None
         devices = {tensor.device for tensor in held(value)}
         return derived(held(value)[0], None) if len(devices) == 1 else None
+    if name in ("_batch_shape", "_event_shape"):
+        return _own_shape(value, name)
     found = table.lookup(f"{_DISTRIBUTION}.{name}") if row.base == _DISTRIBUTION else None
     if found is None:
         return None
@@ -228,7 +249,10 @@ def apply(machine: Machine, value: Instance, row: Row, call: Call) -> Value:
     """A method or property of a distribution."""
     name = _short(row)
     if row.effect == "metadata":
-        return Sequence("tuple", [], True)
+        return _extended_shape(value, call) if name == "_extended_shape" else _own_shape(value, name)
+    sampled = _sampled_by_class(machine, value, name, call)
+    if sampled is not None:
+        return sampled
     if name == "expand":
         return value if value.module is None else UNKNOWN
     own = _agreed(machine, value, name, call.node, call.frame)
@@ -247,6 +271,34 @@ def apply(machine: Machine, value: Instance, row: Row, call: Call) -> Value:
             return Tensor(POISON)
         return SCALAR if main is None else build("tensor", main, None)
     return build("tensor", own, _sample_rank(value, own, call))
+
+
+def _sampled_by_class(machine: Machine, value: Instance, name: str, call: Call) -> Value | None:
+    """`sample` of a class of the program's own that only says how to sample with a gradient: `rsample` is called."""
+    found = find(value.cls, "rsample") if name == "sample" else None
+    return None if found is None else call_value(machine, Bound(found[0], value), call)
+
+
+def _own_shape(value: Instance, name: str) -> Sequence:
+    """The shape of a batch or an event: known only of what a class of the program's own hands on."""
+    field = value.fields.get(name.lstrip("_"))
+    if isinstance(field, Sequence):
+        return field
+    made = Sequence("tuple", [], _short(value.state[ROW]) not in _ABSTRACT)
+    made.is_shape = True
+    return made
+
+
+def _extended_shape(value: Instance, call: Call) -> Sequence:
+    """The shape of a sample: what is asked for, then that of the batch and that of an event."""
+    asked = call.argument(0, "sample_shape")
+    first = asked if isinstance(asked, Sequence) else Sequence("tuple", [], asked is not None)
+    made = Sequence("tuple", list(first.items), first.open)
+    for part in (_own_shape(value, "batch_shape"), _own_shape(value, "event_shape")):
+        if not made.open:
+            made = Sequence("tuple", [*made.items, *part.items], part.open)
+    made.is_shape = True
+    return made
 
 
 def _sample_rank(value: Instance, own: Tensor, call: Call) -> int | None:

@@ -12,6 +12,7 @@ from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, 
 from devlint.analysis.iterables import items_of, lazy
 from devlint.analysis.machine import Crash, text_of
 from devlint.analysis.plain import index_number, join_all
+from devlint.analysis.remembering import remember_calls
 from devlint.analysis.values import (
     MAX_ITEMS,
     UNKNOWN,
@@ -71,9 +72,9 @@ INSTANCE_ATTRIBUTES[PARTIAL] = _partial_attribute
 
 @models("functools.lru_cache", "functools.cache")
 def cached(machine: Machine, call: Call) -> Value | None:
-    """`lru_cache(f)` and `lru_cache(maxsize=n)`: transparent."""
+    """`lru_cache(f)` and `lru_cache(maxsize=n)`."""
     if len(call.positional) == 1 and isinstance(call.positional[0], Function):
-        return call.positional[0]
+        return remember_calls(machine, call.positional[0])
     return External("functools.cache")
 
 
@@ -89,7 +90,7 @@ def cached_property(machine: Machine, call: Call) -> Value | None:
 @models("functools.wraps")
 def wraps(machine: Machine, call: Call) -> Value | None:
     """`wraps(f)`: the decorator that changes nothing but names."""
-    return External("functools.cache")
+    return External("functools.wraps")
 
 
 @models("functools.update_wrapper")

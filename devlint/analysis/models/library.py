@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.building import construct_builtin
+from devlint.analysis.derived import Kept
 from devlint.analysis.devices import device_of_default_type, legacy_error, resolve, use
 from devlint.analysis.dispatch import METHODS, Call
 from devlint.analysis.events import LegacyType
@@ -24,7 +25,6 @@ from devlint.analysis.values import (
     DeviceValue,
     External,
     Instance,
-    Kept,
     Mapping,
     Maybe,
     ModuleState,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from devlint.analysis.access import call_value, iterate
 from devlint.analysis.backward import gather_hooks
 from devlint.analysis.choices import cpu_is_asked_for
+from devlint.analysis.classes import find
+from devlint.analysis.derived import Kept
 from devlint.analysis.devices import resolve
 from devlint.analysis.dispatch import VALUES, Call, models
 from devlint.analysis.events import CpuInCollective, ParallelDevice, RankWithoutDevice
@@ -23,7 +25,6 @@ from devlint.analysis.values import (
     DeviceValue,
     External,
     Instance,
-    Kept,
     Mapping,
     Maybe,
     ModuleState,
@@ -51,49 +52,85 @@ DISTRIBUTED = "torch.nn.parallel.DistributedDataParallel"
 @models(DATA_PARALLEL, DISTRIBUTED)
 def wrap(machine: Machine, call: Call) -> Value:
     """`nn.DataParallel(module, device_ids)`, `DistributedDataParallel(module, device_ids)`."""
-    inner = call.argument(0, "module")
     distributed = _is_distributed(call)
+    inner = call.argument(0, "module")
     if not isinstance(inner, Instance) or inner.module is None:
         return UNKNOWN
     made = Instance(External(DISTRIBUTED if distributed else DATA_PARALLEL), machine.site(call.node, call.frame))
     made.module = ModuleState()
-    made.module.kinds["module"] = "module"
-    made.fields["module"] = inner
-    made.state["inner"] = inner
-    made.state["distributed"] = distributed
+    _enclose(machine, made, inner, call, distributed)
+    return made
+
+
+def initialise(machine: Machine, made: Instance, path: str, call: Call) -> bool:
+    """What `__init__` of a wrapper does to an instance of a class of the program's own; False where it is none."""
+    if path not in (DATA_PARALLEL, DISTRIBUTED):
+        return False
+    inner = call.argument(0, "module")
+    if isinstance(inner, Instance) and inner.module is not None:
+        _enclose(machine, made, inner, call, path == DISTRIBUTED)
+    return True
+
+
+def _enclose(machine: Machine, made: Instance, inner: Instance, call: Call, distributed: bool) -> None:
+    """Put a module into its wrapper, which knows the devices that it is for."""
+    store = machine.store
+    assert made.module is not None
+    store.put(made.module.kinds, "module", "module")
+    store.put(made.fields, "module", inner)
+    store.put(made.state, "inner", inner)
+    store.put(made.state, "distributed", distributed)
     machine.consulted.add("count")
-    first: str | None = None
     ids = call.given(1, "device_ids")
+    devices = _devices(machine, call, ids, distributed)
+    if POISON in devices:
+        store.put(made.state, "first", None)
+        return
+    first = _first_device(machine, ids, devices, distributed)
+    store.put(made.state, "first", first)
+    store.put(made.state, "scatters", first is not None or not distributed)
+    indices = [device.partition(":")[2] for device in devices if device is not None]
+    if len(indices) == len(devices) and all(indices) and not (distributed and ids is None):
+        store.put(made.fields, "device_ids", Sequence("list", [const(int(index)) for index in indices]))
     count = machine.device_count
-    if ids is not None:
-        found = iterate(machine, ids, call.node, call.frame)
-        for index, one in enumerate(found.items if found is not None else ()):
-            if isinstance(one, (Const, DeviceValue)) and count:
-                device = resolve(machine, one, call.node, call.frame, DATA_PARALLEL if not distributed else DISTRIBUTED)
-                if device == POISON:
-                    made.state["first"] = None
-                    return made
-                first = device if index == 0 else first
-    elif count and not distributed:
-        current = machine.state.current_device
-        first = "cuda:0" if current is not None else None
-        if count == 1 or (count > 1 and current == 0):
-            first = "cuda:0"
-    made.state["first"] = first
     target = call.given(2, "output_device")
     if target is not None and count and not distributed:
         on_host = constant(target) == -1  # the one place where torch takes -1 for the CPU
         output = "cpu" if on_host else resolve(machine, target, call.node, call.frame, DATA_PARALLEL)
-        made.state["output"] = output if output != POISON else None
-    made.state["several"] = count > 1 and (
-        ids is None or not isinstance(ids, Sequence) or ids.open or len(ids.items) > 1
-    )
-    if count and first is not None and not distributed and not made.state["several"]:
+        store.put(made.state, "output", output if output != POISON else None)
+    several = count > 1 and (ids is None or not isinstance(ids, Sequence) or ids.open or len(ids.items) > 1)
+    store.put(made.state, "several", several)
+    if count and first is not None and not distributed and not several:
         move_module(machine, inner, first, call.node, call.frame)
     if distributed:
         _check_devices(machine, call, inner, ids)
         _check_rank(machine, call, inner, first)
-    return made
+
+
+def _devices(machine: Machine, call: Call, ids: Value | None, distributed: bool) -> list[str | None]:
+    """The devices that a wrapper is for; None where one is not known (or how many), POISON for one not there."""
+    if not machine.device_count:
+        return []
+    if ids is None:
+        return [f"cuda:{index}" for index in range(machine.device_count)]
+    found = iterate(machine, ids, call.node, call.frame)
+    devices: list[str | None] = []
+    for one in found.items if found is not None else ():
+        known = isinstance(one, (Const, DeviceValue))
+        path = DISTRIBUTED if distributed else DATA_PARALLEL
+        devices.append(resolve(machine, one, call.node, call.frame, path) if known else None)
+        if devices[-1] == POISON:
+            break
+    return devices if found is not None and not found.open else [*devices, None]
+
+
+def _first_device(machine: Machine, ids: Value | None, devices: list[str | None], distributed: bool) -> str | None:
+    """The device on which a wrapper runs its module; without `device_ids`, DDP leaves it where it is."""
+    if ids is None and (distributed or (machine.state.current_device is None and machine.device_count > 1)):
+        return None
+    if devices and devices[0] is None and machine.device_count == 1 and not distributed:
+        return "cuda:0"  # there is no other
+    return devices[0] if devices else None
 
 
 def _is_distributed(call: Call) -> bool:
@@ -152,33 +189,44 @@ def call_wrapped(machine: Machine, value: Instance, call: Call) -> Value:
     """Call a wrapped module: inputs are scattered to the first device; the module must be there."""
     inner = value.state["inner"]
     first = value.state.get("first")
-    if machine.device_count and first is not None and not value.state["distributed"]:
-        if value.state.get("several"):
-            for tensor, _, _ in registered(inner):
-                if tensor.device not in (None, POISON, first):
-                    if machine.trying:
-                        raise Crash
-                    machine.emit(
-                        ParallelDevice,
-                        machine.site(call.node, call.frame),
-                        error=errors.message("data-parallel", expected=first, found=tensor.device),
-                        wrapper="DataParallel",
-                        expected=first,
-                        found=tensor.device,
-                    )
-                    return Tensor(POISON)
-        result = call_value(machine, inner, _scatter(machine, call, first))
-        output = value.state.get("output") or first
-        if value.state.get("several") and first == "cuda:0":
-            _run_replica(machine, inner, call, output)
-        return _scattered(machine, result, output, call) if output != first else result
-    if machine.device_count and value.state["distributed"] and first is not None:
+    if not machine.device_count or not value.state.get("scatters"):
+        return call_value(machine, inner, call)
+    if value.state["distributed"]:
         positional = [_scattered(machine, part, first, call) for part in call.positional]
-        return call_value(machine, inner, Call(positional, call.keywords, call.node, call.frame, call.open))
-    return call_value(machine, inner, call)
+        return call_value(machine, inner, call.with_arguments(positional, call.keywords))
+    if first is None:
+        return call_value(machine, inner, _scatter(machine, call, None))
+    if _is_elsewhere(machine, value, first, call):
+        return Tensor(POISON)
+    scatters = find(value.cls, "scatter") is None
+    result = call_value(machine, inner, _scatter(machine, call, first if scatters else None))
+    output = value.state.get("output") or first
+    if value.state.get("several") and first == "cuda:0" and scatters:
+        _run_replica(machine, inner, call, output)
+    if find(value.cls, "gather") is not None or find(value.cls, "parallel_apply") is not None:
+        return UNKNOWN if value.state.get("several") else result
+    return _scattered(machine, result, output, call) if output != first else result
 
 
-def _scatter(machine: Machine, call: Call, device: str) -> Call:
+def _is_elsewhere(machine: Machine, value: Instance, first: str, call: Call) -> bool:
+    """Tell that the module inside is not on the first device: where that is the only one, it was moved away again."""
+    for tensor, _, _ in registered(value.state["inner"]):
+        if tensor.device not in (None, POISON, first):
+            if machine.trying:
+                raise Crash
+            machine.emit(
+                ParallelDevice,
+                machine.site(call.node, call.frame),
+                error=errors.message("data-parallel", expected=first, found=tensor.device),
+                wrapper="DataParallel",
+                expected=first,
+                found=tensor.device,
+            )
+            return True
+    return False
+
+
+def _scatter(machine: Machine, call: Call, device: str | None) -> Call:
     positional = [_scattered(machine, part, device, call) for part in call.positional]
     keywords = {name: _scattered(machine, part, device, call) for name, part in call.keywords.items()}
     return Call(positional, keywords, call.node, call.frame, call.open)
@@ -193,8 +241,13 @@ def _run_replica(machine: Machine, inner: Instance, call: Call, output: str) -> 
     gather_hooks(machine, waiting, output)
 
 
-def _replica(machine: Machine, original: Instance, device: str, call: Call) -> Instance:
-    made = Instance(original.cls, original.site)
+def _replica(
+    machine: Machine, original: Instance, device: str, call: Call, known: dict[int, Instance] | None = None
+) -> Instance:
+    known = {} if known is None else known
+    if id(original) in known:
+        return known[id(original)]
+    made = known[id(original)] = Instance(original.cls, original.site)
     made.state = Kept(original.state)
     assert original.module is not None
     module = made.module = ModuleState()
@@ -203,12 +256,12 @@ def _replica(machine: Machine, original: Instance, device: str, call: Call) -> I
     module.is_replica = True
     for name, field in original.fields.items():
         made.fields[name] = _replicated(
-            machine, present(field), module.kinds.get(name), module.places.get(name), device, call, name
+            machine, present(field), module.kinds.get(name), module.places.get(name), device, call, name, known
         )
     if original.module.children is not None:
         module.children = [
             _replicated(
-                machine, child, "module" if isinstance(child, Instance) else "parameter", None, device, call, ""
+                machine, child, "module" if isinstance(child, Instance) else "parameter", None, device, call, "", known
             )
             for child in map(present, original.module.children)
         ]
@@ -218,10 +271,17 @@ def _replica(machine: Machine, original: Instance, device: str, call: Call) -> I
 
 
 def _replicated(
-    machine: Machine, value: Value, kind: str | None, place: Site | None, device: str, call: Call, name: str
+    machine: Machine,
+    value: Value,
+    kind: str | None,
+    place: Site | None,
+    device: str,
+    call: Call,
+    name: str,
+    known: dict[int, Instance],
 ) -> Value:
     if kind and isinstance(value, Instance) and value.module is not None:
-        return _replica(machine, value, device, call)
+        return _replica(machine, value, device, call, known)
     if not isinstance(value, Tensor) or value.device in (None, POISON):
         return value
     if kind:
@@ -234,10 +294,13 @@ def _replicated(
     return made
 
 
-def _scattered(machine: Machine, value: Value, device: str, call: Call) -> Value:
+def _scattered(machine: Machine, value: Value, device: str | None, call: Call) -> Value:
+    """What arrives on a device of what is passed; on None: on one that is not known."""
     if isinstance(value, Tensor):
         if value.device in (POISON, device):
             return value
+        if device is None:
+            return Tensor(None, value.rank)
         return Tensor(device, value.rank, machine.origin("moved", call.node, call.frame, device, "", value.origin))
     if isinstance(value, Maybe):
         return Maybe(_scattered(machine, value.value, device, call), value.key, value.there)

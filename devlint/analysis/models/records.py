@@ -67,10 +67,12 @@ def as_dict(machine: Machine, call: Call) -> Value | None:
     return Mapping({name: _plain(value.fields.get(name, UNKNOWN)) for name in names})
 
 
-def _plain(value: Value) -> Value:
+def _plain(value: Value, depth: int = 8) -> Value:
     names = _names(value)
     if names is not None and isinstance(value, Instance):
-        return Mapping({name: _plain(value.fields.get(name, UNKNOWN)) for name in names})
+        if not depth:
+            return UNKNOWN
+        return Mapping({name: _plain(value.fields.get(name, UNKNOWN), depth - 1) for name in names})
     return copied(value, {})
 
 

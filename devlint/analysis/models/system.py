@@ -128,6 +128,11 @@ def _joined(machine: Machine, call: Call) -> Value:
     return Scalar(kind="string")
 
 
+def _stands_for(number: float) -> Callable[[Machine], Value]:
+    """A name that stands for a number."""
+    return lambda machine: const(number)
+
+
 for _name in _PATHS:
     _pair = Sequence("tuple", [STRING, STRING]) if _name.startswith("split") else STRING
     MODELS[f"os.path.{_name}"] = _pure(getattr(os.path, _name), _pair)
@@ -138,7 +143,7 @@ for _name in _MATH:
 for _name in ("ceil", "floor", "factorial", "comb", "perm"):
     MODELS.setdefault(f"math.{_name}", _gives(NUMBER))
 for _name in ("pi", "e", "tau", "inf", "nan"):
-    VALUES[f"math.{_name}"] = (lambda number: lambda machine: const(number))(getattr(math, _name))
+    VALUES[f"math.{_name}"] = _stands_for(getattr(math, _name))
     if _name != "tau":
         VALUES[f"numpy.{_name}"] = VALUES[f"math.{_name}"]
 

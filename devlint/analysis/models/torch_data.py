@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value, iterate
 from devlint.analysis.access import item as item_of
 from devlint.analysis.classes import find
+from devlint.analysis.derived import Kept
 from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.events import CudaInWorker, PinAccelerator, Site
 from devlint.analysis.machine import Crash, Worker
@@ -25,7 +26,6 @@ from devlint.analysis.values import (
     DeviceValue,
     External,
     Instance,
-    Kept,
     Mapping,
     Maybe,
     Scalar,
@@ -40,7 +40,7 @@ from devlint.semantics import errors
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
-LOADER = "torch.utils.data.DataLoader"
+LOADER: Final = "torch.utils.data.DataLoader"
 
 
 @models(LOADER)
@@ -159,8 +159,12 @@ def _sample(machine: Machine, dataset: Value, call: Call) -> Value | None:
     return None
 
 
-def collated(machine: Machine, value: Value, call: Call) -> Value:
-    """What `default_collate` makes of samples like this one: tensors are stacked where they are, numbers on the CPU."""
+def collated(machine: Machine, value: Value, call: Call, known: dict[int, Instance] | None = None) -> Value:
+    """What `default_collate` makes of samples like this one: tensors are stacked where they are, numbers on the CPU.
+
+    `known`: what objects have become, for they may hold each other.
+    """
+    known = {} if known is None else known
     if isinstance(value, Tensor):
         made = Tensor(
             value.device, SOME_RANK, machine.origin("loader", call.node, call.frame, value.device, "", value.origin)
@@ -173,12 +177,15 @@ def collated(machine: Machine, value: Value, call: Call) -> Value:
     if isinstance(value, Const):
         return Sequence("list", [value, value], True)
     if isinstance(value, Sequence):
-        return Sequence("list", [collated(machine, part, call) for part in value.items], value.open)
+        return Sequence("list", [collated(machine, part, call, known) for part in value.items], value.open)
     if isinstance(value, Mapping):
-        return Mapping({key: collated(machine, part, call) for key, part in value.items.items()}, None, value.open)
+        items = {key: collated(machine, part, call, known) for key, part in value.items.items()}
+        return Mapping(items, None, value.open)
     if isinstance(value, Instance) and isinstance(value.cls, Class) and value.cls.dataclass_fields is not None:
-        made_instance = Instance(value.cls, value.site)
-        made_instance.fields = {key: collated(machine, part, call) for key, part in value.fields.items()}
+        if id(value) in known:
+            return known[id(value)]
+        made_instance = known[id(value)] = Instance(value.cls, value.site)
+        made_instance.fields = {key: collated(machine, part, call, known) for key, part in value.fields.items()}
         return made_instance
     return UNKNOWN
 
@@ -209,18 +216,22 @@ def _pinned(machine: Machine, value: Instance, batch: Value, call: Call) -> Valu
     return batch
 
 
-def _copy(value: Value) -> Value:
+def _copy(value: Value, known: dict[int, Instance] | None = None) -> Value:
+    known = {} if known is None else known
     if isinstance(value, Maybe):
-        return Maybe(_copy(value.value), value.key, value.there)
+        return Maybe(_copy(value.value, known), value.key, value.there)
     if isinstance(value, Tensor):
         return derived(value)
     if isinstance(value, Sequence):
-        return Sequence(value.kind, [_copy(part) for part in value.items], value.open)
+        return Sequence(value.kind, [_copy(part, known) for part in value.items], value.open)
     if isinstance(value, Mapping):
-        return Mapping({key: _copy(part) for key, part in value.items.items()}, value.rest, value.open, value.kind)
+        items = {key: _copy(part, known) for key, part in value.items.items()}
+        return Mapping(items, value.rest, value.open, value.kind)
     if isinstance(value, Instance) and value.module is None:
-        made = Instance(value.cls, value.site)
-        made.fields = {key: _copy(part) for key, part in value.fields.items()}
+        if id(value) in known:
+            return known[id(value)]
+        made = known[id(value)] = Instance(value.cls, value.site)
+        made.fields = {key: _copy(part, known) for key, part in value.fields.items()}
         made.state = Kept(value.state)
         return made
     return value

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value
 from devlint.analysis.choices import gpu_is_asked_for
-from devlint.analysis.classes import external_bases, mro
+from devlint.analysis.classes import external_bases, find, mro
+from devlint.analysis.derived import Kept
 from devlint.analysis.devices import is_device_like, resolve
 from devlint.analysis.dispatch import Call, models, on
 from devlint.analysis.events import LoadWithoutMap
@@ -28,6 +29,7 @@ from devlint.analysis.values import (
     UNKNOWN,
     Class,
     Const,
+    DeviceValue,
     External,
     Function,
     Instance,
@@ -46,6 +48,7 @@ from devlint.syntax.walk import calls
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
+    from devlint.analysis.origins import Origin
 
 
 _SAVES = frozenset({"torch.save", "torch.jit.save"})
@@ -101,7 +104,7 @@ def load(machine: Machine, call: Call) -> Value:
         if device is None or device == "cpu":
             machine.testify("map_location", call.frame)
         if saved is not None:
-            return relocated(machine, saved, device)
+            return _relocated(machine, saved, device, _Objects(machine.origin("moved", call.node, call.frame, device)))
         return (
             Mapping(
                 {},
@@ -192,20 +195,59 @@ def method_of_dict(machine: Machine, value: Tensor, call: Call, name: str) -> Va
 
 
 def relocated(machine: Machine, value: Value, device: str | None) -> Value:
-    """A loaded copy with its tensors on `device`."""
+    """A loaded copy with its tensors on `device`; objects of the program's own are left as they are."""
+    return _relocated(machine, value, device, None)
+
+
+class _Objects:
+    """The objects of the program's own that a file brings back, and how their tensors came to be where they are."""
+
+    def __init__(self, origin: Origin) -> None:
+        self.origin = origin
+        self.made: dict[int, Value] = {}
+
+
+def _relocated(machine: Machine, value: Value, device: str | None, objects: _Objects | None) -> Value:
     if isinstance(value, Tensor):
         origin = value.origin
         return Tensor(device, value.rank, None if origin is None else origin.released())
     if isinstance(value, Mapping):
-        items = {key: relocated(machine, part, device) for key, part in value.items.items()}
-        rest = None if value.rest is None else relocated(machine, value.rest, device)
+        items = {key: _relocated(machine, part, device, objects) for key, part in value.items.items()}
+        rest = None if value.rest is None else _relocated(machine, value.rest, device, objects)
         return Mapping(items, rest, value.open, value.kind)
     if isinstance(value, Sequence):
-        return Sequence(value.kind, [relocated(machine, part, device) for part in value.items], value.open)
+        return Sequence(value.kind, [_relocated(machine, part, device, objects) for part in value.items], value.open)
     if isinstance(value, Instance) and value.module is not None and device is not None:
         made = copied(value, {})
         assert isinstance(made, Instance)
         for tensor, _, _ in registered(made):
             tensor.device = device
         return made
-    return value if isinstance(value, (Const, Scalar)) else UNKNOWN
+    if isinstance(value, Instance) and value.module is None and _is_kept_whole(value):
+        return value if objects is None else _relocated_object(machine, value, device, objects)
+    return value if isinstance(value, (Const, Scalar, DeviceValue)) else UNKNOWN
+
+
+_PICKLING = ("__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__new__")
+
+
+def _is_kept_whole(value: Instance) -> bool:
+    """Whether an object of the program's own is saved with all its fields and nothing else."""
+    return (
+        isinstance(value.cls, Class)
+        and not external_bases(value.cls)
+        and all(find(value.cls, name) is None for name in _PICKLING)
+    )
+
+
+def _relocated_object(machine: Machine, value: Instance, device: str | None, objects: _Objects) -> Value:
+    """A loaded copy of an object: what its fields hold is on `device`."""
+    known = objects.made.get(id(value))
+    if known is None:
+        made = Instance(value.cls, value.site)
+        objects.made[id(value)] = known = made
+        made.state = Kept(value.state)
+        made.fields = {name: _relocated(machine, part, device, objects) for name, part in value.fields.items()}
+        for tensor in (part for field in made.fields.values() for part in tensors_in(field, 2)):
+            tensor.origin = objects.origin
+    return known

@@ -403,9 +403,9 @@ def is_tensor(machine: Machine, call: Call) -> Value:
     return const(isinstance(value, Tensor))
 
 
-@models("torch.meshgrid", "torch.broadcast_tensors", "torch.atleast_1d", "torch.atleast_2d", "torch.block_diag")
+@models("torch.meshgrid")
 def several(machine: Machine, call: Call) -> Value | None:
-    """Functions that take several tensors and give as many."""
+    """`torch.meshgrid(x, y)`: as many tensors as it takes."""
     values = call.positional
     if len(values) == 1 and isinstance(values[0], Sequence):
         values = values[0].items

@@ -32,7 +32,7 @@ from devlint.syntax.ir.expressions import (
     Yield,
     YieldFrom,
 )
-from devlint.syntax.ir.nodes import NameScope, Node
+from devlint.syntax.ir.nodes import NameScope, Node, slots_of
 from devlint.syntax.ir.patterns import (
     CapturePattern,
     Case,
@@ -124,6 +124,7 @@ __all__ = [
     "Yield",
     "YieldFrom",
     "same",
+    "slots_of",
 ]
 
 
@@ -183,7 +184,7 @@ def same(a: object, b: object) -> bool:
             return False
         if isinstance(a, Function) and isinstance(b, Function) and not same(a.body, b.body):
             return False
-        names = [name for name in a.__slots__ if name not in ("at", "_lower", "_body")]
+        names = [name for name in slots_of(a.__class__) if name not in ("_lower", "_body")]
         return all(same(getattr(a, name), getattr(b, name)) for name in names)
     if isinstance(a, (list, tuple)):
         return a.__class__ is b.__class__ and len(a) == len(b) and all(map(same, a, b))

@@ -20,3 +20,9 @@ class Node:
 
     __slots__ = ("at",)
     at: Any
+
+
+def slots_of(cls: type) -> tuple[str, ...]:
+    """What the nodes of a class hold, besides `at`, in order. A compiled class has no `__slots__`."""
+    slots: tuple[str, ...] = getattr(cls, "__slots__", None) or cls.__dict__.get("__mypyc_attrs__", ())
+    return tuple(slot for slot in slots if slot != "at")
