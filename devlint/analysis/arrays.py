@@ -98,7 +98,20 @@ def array_method(machine: Machine, value: Array, name: str, call: Call) -> Value
         return UNKNOWN
     if name == "tolist":
         return Sequence("list", [], True)
+    if name in ("flatten", "ravel"):
+        return Array(1, value.source)
+    if name == "reshape":
+        return Array(_shape_rank(call), value.source)
     return Array(value.rank if name in ("astype", "copy", "clip", "round") else None, value.source)
+
+
+def _shape_rank(call: Call) -> int | None:
+    """How many dimensions `a.reshape(2, 3)`, `a.reshape((2, 3))` has."""
+    sizes = call.positional
+    if len(sizes) == 1 and isinstance(sizes[0], Sequence):
+        return None if sizes[0].open else len(sizes[0].items)
+    known = bool(sizes) and not call.open and all(isinstance(size, (Const, Scalar)) for size in sizes)
+    return len(sizes) if known else None
 
 
 @on(ATTRIBUTE, Array)

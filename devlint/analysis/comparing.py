@@ -102,7 +102,7 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return compare_tensors(machine, symbol, left, right, node, frame)
     if isinstance(left, Array) or isinstance(right, Array):
-        return Array()
+        return Array(_common_rank(left, right))
     if isinstance(left, Sequence) and isinstance(right, Sequence) and symbol in ("==", "!="):
         same = _same_items(left, right)
         return BOOL if same is None else const(same is (symbol == "=="))
@@ -220,6 +220,13 @@ def _same_items(left: Sequence, right: Sequence) -> bool | None:
         else:
             answer = None
     return answer
+
+
+def _common_rank(left: Value, right: Value) -> int | None:
+    """The rank of an elementwise comparison of arrays and numbers."""
+    ranks = [side.rank if isinstance(side, Array) else 0 for side in (left, right)]
+    plain = all(isinstance(side, (Array, Const, Scalar)) for side in (left, right))
+    return max(rank for rank in ranks if rank is not None) if plain and None not in ranks else None
 
 
 def _is_placeholder(shape: Sequence) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value, iterate
 from devlint.analysis.classes import bind, external_bases, find, initialise_external, is_named_tuple, is_open_class, mro
@@ -21,6 +21,7 @@ from devlint.analysis.dispatch import (
     Iteration,
     on,
 )
+from devlint.analysis.machine import Crash
 from devlint.analysis.models import distributions, library
 from devlint.analysis.module_calls import call_module
 from devlint.analysis.module_methods import base_method, module_method
@@ -58,6 +59,9 @@ if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
     from devlint.syntax import ir
+
+_FOLLOWED: Final = 2
+"""How many items of an iterator of the program's own are looked at."""
 
 
 @on(ATTRIBUTE, Instance)
@@ -240,7 +244,7 @@ def iterate_instance(machine: Machine, value: Instance, node: ir.Node, frame: Fr
             following = find(value.cls, "__next__")
             if following is None:
                 return None
-            return Iteration([call_value(machine, Bound(following[0], value), call) for _ in range(2)], True)
+            return _following(machine, Bound(following[0], value), call)
         return iterate(machine, result, node, frame, wanted)
     if "names" in value.state and isinstance(value.cls, External):
         return Iteration(_named_parts(value), False)
@@ -254,6 +258,23 @@ def iterate_instance(machine: Machine, value: Instance, node: ir.Node, frame: Fr
         return iterate_module(machine, value)
     result = model_method(machine, value, "__iter__", Call([], {}, node, frame), external_bases(value.cls))
     return None if result is UNKNOWN else iterate(machine, result, node, frame, wanted)
+
+
+def _following(machine: Machine, following: Bound, call: Call) -> Iteration:
+    """The first items that `__next__` gives; where it ends before, there are no more."""
+    items: list[Value] = []
+    stack, activations = len(machine.stack), len(machine.activations)
+    while len(items) < _FOLLOWED:
+        machine.raised = ""
+        try:
+            items.append(call_value(machine, following, call))
+        except Crash as raised:
+            if raised.kind != "StopIteration" and machine.raised != "builtins.StopIteration":
+                raise
+            del machine.stack[stack:]
+            del machine.activations[activations:]
+            return Iteration(items, False)
+    return Iteration(items, True)
 
 
 # -- super

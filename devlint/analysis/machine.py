@@ -299,6 +299,8 @@ class Machine:
         self.connective: ir.Bool | None = None
         self.branching: ir.If | None = None
         self.missed: ir.Compare | None = None
+        self.raised = ""
+        """The dotted name of the exception that the program raised last, where it is a builtin or of a library."""
         self.vouched: set[ChoiceKey] = set()
         self.round_began = 0
         self.grown = 0

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import Callback
-from devlint.analysis.events import CauseKind, MarkKind, MixedDevices, Operand, Site
+from devlint.analysis.events import CauseKind, MixedDevices, Operand, Site
 from devlint.analysis.machine import Activation, Crash
 from devlint.analysis.modules import registered
 from devlint.analysis.origins import Origin, marks
 from devlint.analysis.results import is_any_content, loaded_tensor
+from devlint.analysis.staleness import is_stale
 from devlint.analysis.values import POISON, Array, Instance, Mapping, Sequence, Tensor, Unknown, Value
 from devlint.semantics import errors
 from devlint.syntax import ir
@@ -195,7 +196,7 @@ def clash(
         _poison(machine, operands)
         return
     on_cpu = [pair for pair in operands if pair[0].device == "cpu"]
-    stale = [pair for pair in operands if _is_stale(machine, pair[0])]
+    stale = [pair for pair in operands if is_stale(machine, pair[0])]
     candidates = stale[:1] or on_cpu or [_guilty_accelerator(operands)]
     told: set[tuple[str, int, int]] = set()
     for tensor, part in candidates:
@@ -246,29 +247,12 @@ def clash_in_check(
 
     `node` raises `raised` because of `check`.
     """
-    stale = [pair for pair in known if _is_stale(machine, pair[0])]
+    stale = [pair for pair in known if is_stale(machine, pair[0])]
     on_cpu = [pair for pair in known if pair[0].device == "cpu"]
     guilty = (stale or on_cpu or [_guilty_accelerator(known)])[0]
     kind, root = trace_root(machine, guilty[0], check, frame, is_check=True)
     operation = "assert" if isinstance(node, ir.Assert) else "raise"
     _emit(machine, operands, guilty, operation, node, frame, "", kind, root, raised)
-
-
-_CACHED: frozenset[MarkKind] = frozenset(
-    {"factory", "placed", "moved", "input", "loader", "host", "left-behind", "unregistered"}
-)
-
-
-def _is_stale(machine: Machine, tensor: Tensor) -> bool:
-    """Whether a value was cached by an earlier pass through a function that has run again since, and kept it."""
-    origin = tensor.origin
-    if origin is None or origin.kind not in _CACHED:
-        return False
-    in_module = origin.kind in ("left-behind", "unregistered")
-    cached = origin if origin.holder is not None else origin.previous if in_module else None
-    if cached is None or cached.holder is None or cached.holder.function is None:
-        return False
-    return machine.latest.get(cached.holder.function, 0) > cached.holder.tick
 
 
 def _guilty_accelerator(operands: Items[tuple[Tensor, Part]]) -> tuple[Tensor, Part]:
@@ -412,7 +396,7 @@ def trace_root(
     origin = tensor.origin
     if origin is None:
         return "mixed", site
-    if _is_stale(machine, tensor):
+    if is_stale(machine, tensor):
         cached = origin.cached()
         if cached is not None and cached.stored is not None:
             return "cache", cached.stored

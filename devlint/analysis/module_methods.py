@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from devlint.analysis.access import attribute, call_value, iterate, truth
 from devlint.analysis.backward import handle
+from devlint.analysis.building import initialise_builtin
 from devlint.analysis.classes import external_bases, find, is_open_class, modelled
 from devlint.analysis.dispatch import Call, on
 from devlint.analysis.leaves import refuse_copy
@@ -18,7 +19,6 @@ from devlint.analysis.module_moves import apply_registered, move
 from devlint.analysis.modules import (
     MODULE_METHODS,
     builtin_path,
-    initialise_builtin,
     miss_wrapped,
     module_attribute,
     named_modules,

@@ -204,6 +204,8 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
     if isinstance(out, Value) and not is_none(out) and result == "tensor":
         return out if isinstance(out, Tensor) else Tensor(None)
     made = build(result, main, None if call.open and row.rank == "loss" else result_rank(row, main, bound))
+    if result.endswith(", lengths)") and isinstance(made, Sequence):
+        made.items[-1] = Tensor("cpu", 1, machine.origin("host", call.node, call.frame, "cpu", row.name))
     if isinstance(made, Tensor):
         made.dtype = _result_dtype(row, main, bound)
         made.is_element = main.is_element and made.rank is None and row.rank in ("keep", "broadcast")
@@ -385,10 +387,24 @@ def _array(row: Row, bound: dict[str, Any]) -> Value:
         ranks = [value.rank if isinstance(value, Array) else nesting(value) for value in values]
         known = [rank for rank in ranks if rank is not None]
         rank = max(known) if known and (len(known) == len(ranks) or max(known) > 0) else None
+    elif row.rank == "reduce":
+        rank = _reduced_rank(bound)
     else:
         rank = SOME_RANK if row.rank == "some" else int(row.rank)
-    is_number = rank == 0 and (row.rank == "broadcast" or row.name.startswith("numpy.random."))
+    is_number = rank == 0 and (row.rank in ("broadcast", "reduce") or row.name.startswith("numpy.random."))
     return NUMBER if is_number else Array(rank)
+
+
+def _reduced_rank(bound: dict[str, Any]) -> int | None:
+    """What a reduction of an array along an axis leaves; behind the first axis there is another one."""
+    whole, axis = bound.get("a"), bound.get("axis")
+    if axis is None or is_none(axis):
+        return 0
+    rank = whole.rank if isinstance(whole, Array) else nesting(whole) if isinstance(whole, Value) else None
+    if rank is not None and 0 < rank < SOME_RANK:
+        return rank - 1
+    along = constant(axis)
+    return 1 if isinstance(along, int) and along > 0 else None
 
 
 def _size_rank(size: Any) -> int | None:

@@ -259,8 +259,9 @@ def return_statement(machine: Machine, node: ir.Return, frame: Frame) -> Signal:
 @executes(ir.Raise)
 def raise_statement(machine: Machine, node: ir.Raise, frame: Frame) -> Signal:
     """`raise`."""
-    if node.value is not None:
-        machine.evaluate(node.value, frame)
+    value = None if node.value is None else machine.evaluate(node.value, frame)
+    kind = value.cls if isinstance(value, Instance) else value
+    machine.raised = kind.path if isinstance(kind, External) else ""
     return RAISE
 
 

@@ -225,6 +225,8 @@ _OPERATIONS = {
 
 def compare_tensors(machine: Machine, symbol: str, left: Value, right: Value, node: ir.Compare, frame: Frame) -> Value:
     """An elementwise comparison gives a boolean tensor."""
+    if symbol == "==":
+        left, right = _as_tensor(left), _as_tensor(right)
     if not isinstance(left, (Tensor, Const, Scalar, Unknown)) or not isinstance(
         right, (Tensor, Const, Scalar, Unknown)
     ):
@@ -248,6 +250,13 @@ def compare_tensors(machine: Machine, symbol: str, left: Value, right: Value, no
     made = derived(main, broadcast_rank([left, right]))
     made.dtype = "torch.bool"
     return made
+
+
+def _as_tensor(side: Value) -> Value:
+    """A numpy array that is compared with a tensor becomes one, on the CPU; what may be a number stays."""
+    if not isinstance(side, Array) or not 0 < (side.rank or 0) < SOME_RANK:
+        return side
+    return Tensor("cpu", side.rank)
 
 
 def combine(machine: Machine, values: list[Value], node: ir.Node, frame: Frame, operation: str = "") -> Value:

@@ -181,10 +181,13 @@ def test_spawned_workers_run_with_a_rank() -> None:
     )
     assert run.python("name") == "x"
     assert not isinstance(run["rank"], Const)
-    assert (
-        Run("import threading\nfound = []\nthreading.Thread(target=lambda: found.append(1)).start()").python("found")
-        == []
-    )
+
+
+def test_threads_run_where_they_are_started() -> None:
+    run = Run("import threading\nfound = []\nthreading.Thread(target=lambda: found.append(1)).start()")
+    assert run.python("found") == [1]
+    later = Run("import threading\nfound = []\nthreading.Timer(9, lambda: found.append(1)).start()")
+    assert later.python("found") == []
 
 
 def test_contexts() -> None:

@@ -211,6 +211,36 @@ d = x.sort(1)[:1]  #= [cpu] [cuda:0] [cuda:0]
 e = len(x.min(1))  #= 2 ?
 x.max(1)[1].data.numpy()  # DEV401: gpu1 gpu2
 """,
+    "arrays are compared as tensors of the CPU": """
+import numpy as np
+labels = torch.tensor([0, 1, 0], device=device)
+scores = torch.rand(3, 2, device=device).cpu().numpy()
+a = labels == np.argmax(scores)  #= gpu
+b = labels == np.argmax(scores, axis=1)[0]  #= gpu
+c = labels.cpu() == np.argmax(scores, axis=1)  #= cpu
+labels == np.argmax(scores, axis=1).flatten()  # DEV301: gpu1 gpu2
+""",
+    "arrays keep their dimensions": """
+import numpy as np
+scores, labels = torch.rand(4, 1, device=device), torch.ones(4, device=device)
+found = np.round(scores.cpu().numpy()).reshape(-1)
+above = (scores.sum(1).cpu().numpy() > 0.5).astype(int)
+a = labels == found[0]  #= gpu
+b = labels == above.max()  #= gpu
+found == labels  # DEV301: gpu1 gpu2
+""",
+    "answers of an array keep its dimensions": """
+import numpy as np
+scores, labels = torch.rand(4, 1, device=device), torch.ones(4, device=device)
+above = (scores.sum(1).cpu().numpy() > 0.5).astype(int)
+labels == above  # DEV301: gpu1 gpu2
+""",
+    "arrays on the left are compared, too": """
+import numpy as np
+def accuracy(found, labels):
+    return (found == labels).sum().item() / len(labels)  # DEV301: gpu1 gpu2
+accuracy(np.array([0, 1]), torch.tensor([0, 1], device=device))
+""",
     "operators take numbers of numpy's, and no arrays": """
 import numpy as np
 x = torch.rand(2, device=device)

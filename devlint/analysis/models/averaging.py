@@ -87,14 +87,22 @@ def _normalises_batches(model: Instance) -> bool:
     return any("BatchNorm" in (builtin_path(part) or "") for part in submodules(model).values())
 
 
+def _values(given: Value) -> list[Tensor]:
+    """The tensors of a dict, known by name or not; one on no known device for what is no dict."""
+    if not isinstance(given, Mapping):
+        return [Tensor(None)]
+    return tensors_in(given) + (tensors_in(given.rest) if given.rest is not None else [])
+
+
 @models("torch.func.functional_call", "torch.nn.utils.stateless.functional_call")
 def functional_call(machine: Machine, call: Call) -> Value:
     """`functional_call(module, parameters, args)`: the module runs with these tensors in the place of its own."""
     module, given = call.argument(0, "module"), call.argument(1, "parameter_and_buffer_dicts")
     arguments = call.argument(2, "args")
-    if not isinstance(module, Instance) or module.module is None or not isinstance(given, Mapping):
+    dicts = [given] if isinstance(given, Mapping) else given.items if isinstance(given, Sequence) else []
+    if not isinstance(module, Instance) or module.module is None or not dicts:
         return UNKNOWN
-    tensors = tensors_in(given) + (tensors_in(given.rest) if given.rest is not None else [])
+    tensors = [tensor for part in dicts for tensor in _values(part)]
     if not tensors or len({tensor.device for tensor in tensors}) > 1:
         return UNKNOWN
     copy = copied(module, {})

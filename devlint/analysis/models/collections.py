@@ -75,7 +75,7 @@ def counter(machine: Machine, call: Call) -> Value | None:
     return made
 
 
-@models("collections.deque", "collections.UserList", "queue.Queue", "queue.LifoQueue")
+@models("collections.deque", "collections.UserList")
 def deque(machine: Machine, call: Call) -> Value | None:
     """`deque(xs, maxlen=n)`: with a bound, its length is not known."""
     found = iterate(machine, call.positional[0], call.node, call.frame) if call.positional else None

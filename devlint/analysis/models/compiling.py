@@ -84,10 +84,10 @@ def _examples(call: Call) -> list[Value] | None:
         given = list(example.items)
         if example.open:
             return None
-    return given if all(_is_known(value) for value in given) else None
+    return given if all(is_known_example(value) for value in given) else None
 
 
-def _is_known(value: Value) -> bool:
+def is_known_example(value: Value) -> bool:
     """Whether an argument is one or more tensors on known devices, or a plain value."""
     if isinstance(value, (Tensor, Sequence, Mapping)):
         tensors = tensors_in(value)

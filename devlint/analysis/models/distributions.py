@@ -117,7 +117,7 @@ def construct(machine: Machine, made: Instance, row: Row, bound: dict[str, Any],
 
 def _parameters(row: Row, bound: dict[str, Any], main: Tensor | None) -> dict[str, Value]:
     """What a distribution keeps of its arguments: tensors of its own, and other distributions as they are."""
-    concerned = _names(row)
+    concerned = [name for name in _names(row) if (name, "any") not in row.demands]
     given = {p.name: bound[p.name] for p in row.parameters if isinstance(bound.get(p.name), Value)}
     rank = broadcast_rank([value for name, value in given.items() if name in concerned])
     kept: dict[str, Value] = {}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from devlint.analysis.building import construct_builtin
 from devlint.analysis.derived import Kept
 from devlint.analysis.devices import device_of_default_type, legacy_error, resolve, use
-from devlint.analysis.dispatch import Call
+from devlint.analysis.dispatch import METHODS, Call
 from devlint.analysis.events import LegacyType
 from devlint.analysis.models import metrics
 from devlint.analysis.models.distributions import FAMILY, apply, construct, initialise
 from devlint.analysis.module_moves import move_module
-from devlint.analysis.modules import construct_builtin
 from devlint.analysis.results import nesting, plain_result
 from devlint.analysis.rows import apply_row
 from devlint.analysis.tensor_methods import moved, tensor_method
@@ -77,7 +77,12 @@ def _initialised(machine: Machine, path: str, arguments: Call) -> Value:
     receiver = arguments.positional[0] if arguments.positional else None
     if isinstance(receiver, Instance):
         own = arguments.with_arguments(arguments.positional[1:], arguments.keywords)
-        initialise(machine, receiver, path.removesuffix(".__init__"), own)
+        base = path.removesuffix(".__init__")
+        model = METHODS.get(libraries.canonical(base), {}).get("__init__")
+        if model is None:
+            initialise(machine, receiver, base, own)
+        else:
+            model(machine, receiver, own)
     return NONE
 
 

@@ -112,10 +112,10 @@ def _work(machine: Machine, value: Instance, call: Call) -> Value:
     state = value.state
     if isinstance(value.cls, Class) and find(value.cls, "run") is not None:
         return call_method(machine, value, "run", call.with_arguments([]))
-    return NONE if state["target"] is None else _apply(machine, state["target"], state["args"], state["kwargs"], call)
+    return NONE if state["target"] is None else apply(machine, state["target"], state["args"], state["kwargs"], call)
 
 
-def _apply(machine: Machine, function: Value, args: Value | None, kwargs: Value | None, call: Call) -> Value:
+def apply(machine: Machine, function: Value, args: Value | None, kwargs: Value | None, call: Call) -> Value:
     """`function(*args, **kwargs)` with values for both."""
     found = iterate(machine, args, call.node, call.frame) if args is not None else None
     positional = [] if found is None else found.items
@@ -221,16 +221,16 @@ def pool_starmap(machine: Machine, value: Instance, call: Call) -> Value:
     function, rows = call.argument(0, "func"), call.argument(1, "iterable") or UNKNOWN
     row = _first(machine, rows, call)
     if function is not None and row is not None:
-        _work_of_pool(machine, value, call, lambda: _apply(machine, function, row, None, call))
+        _work_of_pool(machine, value, call, lambda: apply(machine, function, row, None, call))
     return UNKNOWN
 
 
 @method_models(POOL, "apply", "apply_async")
-def pool_apply(machine: Machine, value: Instance, call: Call) -> Value:
+def poolapply(machine: Machine, value: Instance, call: Call) -> Value:
     """`pool.apply(f, args, kwargs)`."""
     function, args, kwargs = call.argument(0, "func"), call.given(1, "args"), call.given(2, "kwds")
     if function is not None:
-        _work_of_pool(machine, value, call, lambda: _apply(machine, function, args, kwargs, call))
+        _work_of_pool(machine, value, call, lambda: apply(machine, function, args, kwargs, call))
     return UNKNOWN
 
 
@@ -277,7 +277,7 @@ def _work_of_pool(machine: Machine, value: Instance, call: Call, run: Callable[[
 
     def work() -> Value:
         if state["initializer"] is not None:
-            _apply(machine, state["initializer"], state["initargs"], None, call)
+            apply(machine, state["initializer"], state["initargs"], None, call)
         return run()
 
     _run_in_child(machine, call, work, True)

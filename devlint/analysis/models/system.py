@@ -376,27 +376,7 @@ def substitute(machine: Machine, call: Call) -> Value | None:
     return STRING
 
 
-# -- single threads, and processes that are spawned: what they run runs elsewhere
-
-THREAD: Final = "threading.Thread"
-
-
-@models(THREAD, "threading.Timer")
-def thread(machine: Machine, call: Call) -> Value | None:
-    """`Thread(target=f, args=...)`: f is not run."""
-    return Instance(External(THREAD), machine.site(call.node, call.frame))
-
-
-@method_models(THREAD, "start", "join", "terminate", "kill", "close", "cancel")
-def thread_method(machine: Machine, instance: Instance, call: Call) -> Value | None:
-    """Nothing that is seen here."""
-    return NONE
-
-
-@method_models(THREAD, "is_alive")
-def thread_alive(machine: Machine, instance: Instance, call: Call) -> Value | None:
-    """Not known."""
-    return BOOL
+# -- processes that are spawned: what they run runs elsewhere
 
 
 @models(

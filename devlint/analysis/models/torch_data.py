@@ -36,7 +36,6 @@ from devlint.analysis.values import (
     constant,
 )
 from devlint.semantics import errors
-from devlint.syntax import ir
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -86,16 +85,20 @@ def iterate_loader(machine: Machine, value: Instance, call: Call) -> Value:
 
 
 def _check_shuffle(machine: Machine, value: Instance, call: Call) -> None:
-    """A shuffling loader draws a permutation on the default device, with its generator (the CPU's if it has none)."""
+    """A shuffling loader draws a permutation, with its generator (the CPU's if it has none)."""
+    _check_permutation(machine, value.state["generator"], value.state["shuffle"], "DataLoader", call)
+
+
+def _check_permutation(machine: Machine, generator: Value | None, draws: bool, operation: str, call: Call) -> None:
+    """Permutations are drawn on the default device; where no generator is given, the CPU's is taken if one `draws`."""
     default = machine.state.default_device
     expected = "cpu" if default is None else str(default)
-    generator = value.state["generator"]
     if default is not None and (default.__class__ is not DeviceValue or default.type == "?"):
         return
-    if generator is None and value.state["shuffle"] and expected != "cpu":
+    if generator is None and draws and expected != "cpu":
         generator = Instance(External("torch.Generator"))
         generator.state["device"] = "cpu"
-    check_generator(machine, generator, expected, "DataLoader", call)
+    check_generator(machine, generator, expected, operation, call)
 
 
 @method_models(LOADER, "__len__")
@@ -269,33 +272,23 @@ def tensor_samples(machine: Machine, value: Instance, call: Call) -> Value:
     )
 
 
-@models(
-    "torch.utils.data.Subset",
-    "torch.utils.data.ConcatDataset",
-    "torch.utils.data.ChainDataset",
-    "torch.utils.data.random_split",
-    "torch.utils.data.dataset.random_split",
-)
+@models("torch.utils.data.Subset", "torch.utils.data.ConcatDataset", "torch.utils.data.ChainDataset")
 def part_of_dataset(machine: Machine, call: Call) -> Value:
     """Parts and unions of datasets give samples of the first."""
     first = call.argument(0, "dataset") or call.argument(0, "datasets") or UNKNOWN
     if isinstance(first, Sequence):
         first = first.items[0] if first.items else UNKNOWN
-    generator = call.argument(2, "generator")
-    if generator is not None:
-        check_generator(machine, generator, "cpu", "random_split", call)
-    lengths = call.argument(1, "lengths")
-    if isinstance(lengths, Sequence) and lengths.kind in ("list", "tuple") and _is_split(call):
-        return Sequence("list", [_subset(first, machine, call) for _ in lengths.items], lengths.open)
-    if _is_split(call):
-        return Sequence("list", [_subset(first, machine, call) for _ in range(2)], True)
     return _subset(first, machine, call)
 
 
-def _is_split(call: Call) -> bool:
-    function = call.node.function if isinstance(call.node, ir.Call) else None
-    name = function.name if isinstance(function, ir.Attribute) else getattr(function, "id", "")
-    return name == "random_split"
+@models("torch.utils.data.random_split", "torch.utils.data.dataset.random_split")
+def random_split(machine: Machine, call: Call) -> Value:
+    """`random_split(dataset, lengths)`: a list of parts, by a permutation that is drawn at once."""
+    dataset, lengths = call.argument(0, "dataset") or UNKNOWN, call.argument(1, "lengths")
+    _check_permutation(machine, call.given(2, "generator"), not call.open, "random_split", call)
+    if isinstance(lengths, Sequence) and lengths.kind in ("list", "tuple"):
+        return Sequence("list", [_subset(dataset, machine, call) for _ in lengths.items], lengths.open)
+    return Sequence("list", [_subset(dataset, machine, call) for _ in range(2)], True)
 
 
 def _subset(dataset: Value, machine: Machine, call: Call) -> Value:

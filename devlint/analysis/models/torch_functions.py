@@ -529,7 +529,7 @@ def apply_of_instance(machine: Machine, value: Instance, call: Call) -> Value:
     return apply_function(machine, inner)
 
 
-@models("torch.utils.checkpoint.checkpoint", "torch.func.vmap", "torch.vmap")
+@models("torch.utils.checkpoint.checkpoint")
 def checkpoint(machine: Machine, call: Call) -> Value:
     """`checkpoint(function, *args)` calls it."""
     if not call.positional:

@@ -37,7 +37,7 @@ def _plain(source: Tensor) -> Tensor:
     return made
 
 
-def _reparameterise(machine: Machine, call: Call, source: str, others: dict[str, str]) -> Value | None:
+def reparameterise(machine: Machine, call: Call, source: str, others: dict[str, str]) -> Value | None:
     """Put `weight_v` (`weight_orig`) and what goes with it in the place of `weight`, which becomes a plain tensor."""
     module, name = call.argument(0, "module"), _name(call)
     if not isinstance(module, Instance) or module.module is None or name is None:
@@ -66,13 +66,13 @@ def _name(call: Call) -> str | None:
 @models(f"{_UTILS}.weight_norm", f"{_UTILS}.weight_norm.weight_norm")
 def weight_norm(machine: Machine, call: Call) -> Value | None:
     """`weight_norm(module)`: a length and a direction."""
-    return _reparameterise(machine, call, "_v", {"_g": "parameter"})
+    return reparameterise(machine, call, "_v", {"_g": "parameter"})
 
 
 @models(f"{_UTILS}.spectral_norm", f"{_UTILS}.spectral_norm.spectral_norm")
 def spectral_norm(machine: Machine, call: Call) -> Value | None:
     """`spectral_norm(module)`: the parameter, and two vectors as buffers."""
-    return _reparameterise(machine, call, "_orig", {"_u": "buffer", "_v": "buffer"})
+    return reparameterise(machine, call, "_orig", {"_u": "buffer", "_v": "buffer"})
 
 
 @models(_RENEW)
@@ -97,7 +97,7 @@ def _is_there(weight: Tensor, parameter: Tensor) -> bool:
     return weight.device == parameter.device and weight.assumed == parameter.assumed
 
 
-def _restore(machine: Machine, call: Call) -> Value | None:
+def restore(machine: Machine, call: Call) -> Value | None:
     """`remove_weight_norm(module)`: a parameter again, where the others are."""
     module, name = call.argument(0, "module"), _name(call)
     if not isinstance(module, Instance) or module.module is None or name is None:
@@ -107,7 +107,7 @@ def _restore(machine: Machine, call: Call) -> Value | None:
     if hook is None:
         return None
     parameter = _source(module, name)
-    for suffix in ("_g", "_u", "_v", "_orig"):
+    for suffix in ("_g", "_u", "_v", "_orig", "_mask"):
         machine.store.remove(module.fields, name + suffix)
         machine.store.remove(module.module.kinds, name + suffix)
     if isinstance(parameter, Tensor):
@@ -124,4 +124,4 @@ def _renews(hook: Value, name: str) -> bool:
 
 
 for _kind in ("weight_norm", "spectral_norm"):
-    models(f"{_UTILS}.remove_{_kind}", f"{_UTILS}.{_kind}.remove_{_kind}")(_restore)
+    models(f"{_UTILS}.remove_{_kind}", f"{_UTILS}.{_kind}.remove_{_kind}")(restore)

@@ -1,0 +1,201 @@
+"""Building the classes of `torch.nn`: parameters and buffers by their rows, what containers hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from devlint.analysis.access import iterate
+from devlint.analysis.classes import is_module_class
+from devlint.analysis.devices import resolve
+from devlint.analysis.dispatch import METHODS, Call
+from devlint.analysis.modules import CONTAINERS
+from devlint.analysis.results import derived
+from devlint.analysis.values import (
+    UNKNOWN,
+    Const,
+    External,
+    Instance,
+    Mapping,
+    ModuleState,
+    Sequence,
+    Tensor,
+    Value,
+    const,
+    constant,
+    present,
+)
+from devlint.semantics import libraries, table
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+    from devlint.semantics.table import Row
+
+_FROM_ARGUMENT: Final = "from-argument"
+"""The flag of class methods that make a module of a tensor."""
+
+
+def construct_builtin(machine: Machine, path: str, row: Row, call: Call) -> Value:
+    """Build an instance of a class of `torch.nn`, by its name or by a class method: `nn.Embedding.from_pretrained`."""
+    if _FROM_ARGUMENT in row.flags:
+        path = path.rpartition(".")[0]
+    instance = Instance(External(path), machine.site(call.node, call.frame))
+    instance.module = ModuleState()
+    instance.module.forward = _plain_forward(libraries.canonical(path))
+    initialise_builtin(machine, instance, path, row, call)
+    return instance
+
+
+def _plain_forward(path: str) -> Row | None:
+    """The row of the forward of a class of `torch.nn`, unless it has members to run or a model of its own."""
+    if not path.startswith("torch.nn.") or path in CONTAINERS or "forward" in METHODS.get(path, ()):
+        return None
+    return table.lookup(f"{path}.forward")
+
+
+def initialise_builtin(machine: Machine, instance: Instance, path: str, row: Row | None, call: Call) -> None:
+    """What `__init__` of a class of `torch.nn` does to an instance."""
+    module = instance.module
+    assert module is not None
+    module.row = row
+    if path == "torch.nn.Module":
+        return
+    if path in CONTAINERS:
+        _fill_container(machine, instance, path, call)
+        return
+    if row is None:
+        return
+    bound: dict[str, Any] = table.bind(row, call.positional, call.keywords)
+    if "loss" in row.flags:
+        _note_reduction(machine, instance, bound, call)
+    in_forward = _inside_forward(machine)
+    device: str | None = None
+    for state in row.states:
+        if _FROM_ARGUMENT in row.flags:
+            machine.store.put(module.kinds, state.name, "parameter")
+            machine.store.put(instance.fields, state.name, _made_of(machine, bound, row, call))
+            continue
+        given = bound.get(state.name)
+        if isinstance(given, Tensor):
+            held = Tensor(
+                given.device,
+                given.rank,
+                machine.origin("loss-weight", call.node, call.frame, given.device, state.name, given.origin),
+            )
+            held.assumed = given.assumed
+            machine.store.put(module.kinds, state.name, "buffer" if state.is_buffer else "parameter")
+            machine.store.put(instance.fields, state.name, held)
+            continue
+        if not _exists(state, bound):
+            continue
+        if device is None:
+            target = bound.get("device")
+            device = resolve(machine, target if isinstance(target, Value) else None, call.node, call.frame, path)
+        kind = "layer-in-forward" if in_forward else "parameter"
+        tensor = Tensor(device, _state_rank(state.name), machine.origin(kind, call.node, call.frame, device, path))  # type: ignore[arg-type]
+        tensor.is_parameter = not state.is_buffer
+        tensor.requires_grad = not state.is_buffer
+        machine.store.put(module.kinds, state.name, "buffer" if state.is_buffer else "parameter")
+        machine.store.put(instance.fields, state.name, tensor)
+    for name, value in bound.items():  # modules given as arguments (TransformerEncoder(layer)) are registered copies
+        if isinstance(value, Instance) and value.module is not None and name != "self":
+            machine.store.put(module.kinds, name, "module")
+            machine.store.put(instance.fields, name, value)
+
+
+def _note_reduction(machine: Machine, instance: Instance, bound: dict[str, Any], call: Call) -> None:
+    """How a loss reduces: `reduction`, as torch keeps it; its older names and what is handed on tell nothing."""
+    told = bound.get("reduction")
+    if call.open or "reduce" in bound or "size_average" in bound:
+        told = UNKNOWN
+    if isinstance(told, Value):
+        machine.store.put(instance.fields, "reduction", told)
+
+
+def _made_of(machine: Machine, bound: dict[str, Any], row: Row, call: Call) -> Tensor:
+    """The parameter that is made of the first argument, where that is."""
+    given = bound.get(row.parameters[0].name)
+    held = derived(given) if isinstance(given, Tensor) else Tensor(None)
+    if isinstance(given, Tensor):
+        held.origin = machine.origin("parameter", call.node, call.frame, given.device, row.name, given.origin)
+    held.is_parameter = True
+    held.requires_grad = constant(bound.get("freeze", const(True))) is False
+    return held
+
+
+def _exists(state: Any, bound: dict[str, Any]) -> bool:
+    if not state.condition:
+        return True
+    value = bound.get(state.condition)
+    if value is None:
+        return bool(state.default)
+    return value.value not in (False, None, 0) if isinstance(value, Const) else bool(state.default)
+
+
+def _state_rank(name: str) -> int | None:
+    return 0 if name == "num_batches_tracked" else 64
+
+
+def _inside_forward(machine: Machine) -> bool:
+    """Whether a layer is built while a module's own forward runs (in that very activation)."""
+    for activation in reversed(machine.activations):
+        function, owner = activation.frame.function, activation.frame.owner
+        if function is None or function.name == "__init__":
+            return False
+        if function.name == "forward" and owner is not None and is_module_class(owner):
+            return True
+    return False
+
+
+def _fill_container(machine: Machine, instance: Instance, path: str, call: Call) -> None:
+    module = instance.module
+    assert module is not None
+    arguments = call.positional
+    first = arguments[0] if arguments else None
+    if first is None and call.keywords:
+        first = call.keywords.get("modules") or call.keywords.get("values") or call.keywords.get("parameters")
+        arguments = [first] if first is not None else []
+    if path in ("torch.nn.ModuleDict", "torch.nn.ParameterDict") or isinstance(first, Mapping):
+        if isinstance(first, Mapping):
+            for key, value in first.items.items():
+                _register(machine, instance, str(key), value, call)
+            if first.open:
+                machine.store.set(module, "unsure", True)
+            if path == "torch.nn.Sequential":
+                machine.store.set(module, "children", None if first.open else list(first.items.values()))
+        return
+    items: list[Value] | None = list(arguments)
+    if path in ("torch.nn.ModuleList", "torch.nn.ParameterList") or (
+        len(arguments) == 1 and isinstance(first, Sequence)
+    ):
+        items = []
+        for argument in arguments:
+            found = iterate(machine, argument, call.node, call.frame)
+            if found is None or (found.open and not found.items):
+                items = None
+                break
+            items.extend(found.items)
+    if call.open:
+        items = None
+    if items is None:
+        machine.store.set(module, "unsure", True)
+    if items is not None and path == "torch.nn.ParameterList":
+        items = [_as_parameter(machine, item, call) for item in items]
+    machine.store.set(module, "children", None if items is None else [present(item) for item in items])
+
+
+def _register(machine: Machine, instance: Instance, name: str, value: Value, call: Call) -> None:
+    assert instance.module is not None
+    value = present(value)
+    if isinstance(value, Instance) and value.module is not None:
+        machine.store.put(instance.module.kinds, name, "module")
+    elif isinstance(value, Tensor):
+        machine.store.put(instance.module.kinds, name, "parameter")
+    machine.store.put(instance.fields, name, value)
+
+
+def _as_parameter(machine: Machine, value: Value, call: Call) -> Value:
+    if isinstance(value, Tensor) and not value.is_parameter:
+        made = Tensor(value.device, value.rank, value.origin, is_parameter=True)
+        made.requires_grad = True
+        return made
+    return value
