@@ -118,13 +118,18 @@ _OF_CUDA = ("cuda", "torch.cuda.")
 
 
 def _note_count(machine: Machine, symbol: str, left: Const, right: Const, frame: Frame) -> None:
-    """`torch.cuda.device_count() > 0` asks whether there is a GPU; `> 1` does not."""
+    """`torch.cuda.device_count() > 0` asks whether there is a GPU; `> 1` does not, nor does `== 1`. An option for the
+    number of a GPU that is compared with -1 can be given so that there is none."""
+    compare = COMPARE[symbol]
     for side, other in ((left, right), (right, left)):
         if side.site is not None and side.site.key in machine.counts and isinstance(other.value, (int, float)):
-            compare = COMPARE[symbol]
-            none, one = ((compare(n, other.value) if side is left else compare(other.value, n)) for n in (0, 1))
-            if none is not one:
+            of = [compare(n, other.value) if side is left else compare(other.value, n) for n in (0, 1, 2)]
+            if of[0] not in of[1:]:
                 machine.testify("availability", frame)
+        elif side.site is not None and side.site.key in machine.gpu_numbers and isinstance(other.value, int):
+            none, first = ((compare(n, other.value) if side is left else compare(other.value, n)) for n in (-1, 0))
+            if none is not first:
+                machine.testify("option", frame)
 
 
 def _asks_for_cuda(symbol: str, left: Value, right: Value) -> bool:

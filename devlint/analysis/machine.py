@@ -237,6 +237,8 @@ class Machine:
         self.options: set[tuple[str, int, int]] = set()
         self.counts: set[tuple[str, int, int]] = set()
         """Where the devices were counted: the number knows its place."""
+        self.gpu_numbers: set[tuple[str, int, int]] = set()
+        """Where an option for the number of a GPU was read: the number knows its place."""
         self.ranks: set[tuple[str, int, int]] = set()
         """Where an option for the rank was read: the number knows its place."""
         self.transparent: dict[ir.Function, int] = {}

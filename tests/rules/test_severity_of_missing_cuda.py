@@ -27,6 +27,17 @@ MEANT = {
             torch.cuda.synchronize()
         print(torch.ones(2).cuda())
         """,
+    "takes -1 for no GPU": """\
+        import argparse
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--gpu", type=int, default=0, help="-1: none")
+        args = parser.parse_args()
+        x = torch.ones(2)
+        if args.gpu >= 0:
+            x = x.cuda(args.gpu)
+        print(x + torch.ones(2).cuda())
+        """,
     "a flag to do without": """\
         import argparse
         import torch
@@ -85,6 +96,23 @@ NOT_SHOWN = {
         parser = argparse.ArgumentParser()
         parser.add_argument("--gpu", default="0", help="which GPU")
         os.environ["CUDA_VISIBLE_DEVICES"] = parser.parse_args().gpu
+        print(torch.ones(2).cuda())
+        """,
+    "an option that says which GPU by its number": """\
+        import argparse
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--gpu", type=int, default=0, help="which GPU")
+        args = parser.parse_args()
+        print(torch.ones(2).cuda(args.gpu))
+        """,
+    "tells one GPU from several": """\
+        import torch
+        count = torch.cuda.device_count()
+        if count == 1:
+            print("alone")
+        if count > 1:
+            print("together")
         print(torch.ones(2).cuda())
         """,
     "leaves one GPU for itself": """\

@@ -202,7 +202,12 @@ def _says_which(default: Value) -> bool:
     """Whether an option is about which GPU, by its default: `--gpu "0"`, `--gpu 0`. A program that takes -1 for the CPU
     asks for it, which is evidence of its own."""
     names = default.value if isinstance(default, Const) else None
-    return (type(names) is int and names >= 0) or (isinstance(names, str) and names.replace(",", "").isdigit())
+    return _is_first(default) or (isinstance(names, str) and names.replace(",", "").isdigit())
+
+
+def _is_first(default: Value) -> bool:
+    """Whether it is 0, the first GPU."""
+    return isinstance(default, Const) and default.value == 0 and not isinstance(default.value, bool)
 
 
 def _namespace(machine: Machine, instance: Instance, call: Call) -> Value:
@@ -247,6 +252,10 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
     if option.dest in _RANKS and isinstance(constant(default), int):
         site = machine.site(call.node, call.frame)
         machine.ranks.add(site.key)
+        return Const(constant(default), site)
+    if is_gpu_flag(option.dest) and _is_first(default):
+        site = machine.site(call.node, call.frame)
+        machine.gpu_numbers.add(site.key)
         return Const(constant(default), site)
     return _converted(machine, option, default, call)
 
