@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import iterate
-from devlint.analysis.devices import too_few
 from devlint.analysis.dispatch import ASSIGN_ITEM, BINARY, ITEM, ITERATE, TRUTH, Iteration, on
 from devlint.analysis.machine import Crash
+from devlint.analysis.missing import too_few
 from devlint.analysis.plain import (
     LAZY,
     SETS,

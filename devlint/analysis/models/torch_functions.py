@@ -10,16 +10,15 @@ from devlint.analysis.classes import find
 from devlint.analysis.devices import (
     default_device,
     demand_gpu,
-    die,
     legacy_error,
     mark_used,
     resolve,
     touch,
-    unavailable,
     use,
 )
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, VALUES, Call, method_models, models, on
 from devlint.analysis.events import InvalidDevice, LegacyType, Site
+from devlint.analysis.missing import die, unavailable
 from devlint.analysis.results import derived, dtype_of, loaded_tensor, nesting
 from devlint.analysis.tensors import combine
 from devlint.analysis.values import (
