@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.devices import counts_devices, missing_accelerator, too_few
+from devlint.analysis.devices import counts_devices
 from devlint.analysis.dispatch import (
     ASSIGN_ATTRIBUTE,
     ASSIGN_ITEM,
@@ -18,6 +18,7 @@ from devlint.analysis.dispatch import (
     Call,
     Iteration,
 )
+from devlint.analysis.missing import missing_accelerator, too_few
 from devlint.analysis.values import (
     UNKNOWN,
     Array,

@@ -8,6 +8,7 @@ from devlint.analysis.access import iterate
 from devlint.analysis.classes import is_module_class
 from devlint.analysis.devices import resolve
 from devlint.analysis.dispatch import METHODS, Call
+from devlint.analysis.module_state import ModuleState
 from devlint.analysis.modules import CONTAINERS
 from devlint.analysis.results import derived
 from devlint.analysis.values import (
@@ -16,7 +17,6 @@ from devlint.analysis.values import (
     External,
     Instance,
     Mapping,
-    ModuleState,
     Sequence,
     Tensor,
     Value,

@@ -12,6 +12,7 @@ from devlint.analysis.access import (
     iterate,
     truth,
 )
+from devlint.analysis.arguments import ARGUMENT_COUNTS, Arguments
 from devlint.analysis.classes import external_bases, find
 from devlint.analysis.constants import as_text
 from devlint.analysis.dispatch import METHODS, Call, method_models, models
@@ -22,7 +23,6 @@ from devlint.analysis.modules import members
 from devlint.analysis.plain import compute, length, sequence, without_repeats
 from devlint.analysis.results import first_size
 from devlint.analysis.values import (
-    ARGUMENT_COUNTS,
     BOOL,
     COUNT,
     NONE,
@@ -32,7 +32,6 @@ from devlint.analysis.values import (
     SLICE,
     STRING,
     UNKNOWN,
-    Arguments,
     Array,
     Const,
     External,

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from devlint.analysis.access import truth
+from devlint.analysis.arguments import ARGUMENT_COUNTS, Arguments
 from devlint.analysis.devices import note_condition
 from devlint.analysis.dispatch import EVALUATE
 from devlint.analysis.events import Choice, Site
@@ -19,11 +20,9 @@ from devlint.analysis.host import note_wait
 from devlint.analysis.machine import Crash
 from devlint.analysis.narrowing import narrow
 from devlint.analysis.values import (
-    ARGUMENT_COUNTS,
     BOOL,
     CUT,
     Answer,
-    Arguments,
     Const,
     Maybe,
     Scalar,

@@ -15,6 +15,7 @@ from devlint.analysis.dispatch import (
     Call,
     on,
 )
+from devlint.analysis.module_state import ModuleState
 from devlint.analysis.values import (
     BOOL,
     POISON,
@@ -29,7 +30,6 @@ from devlint.analysis.values import (
     Instance,
     Mapping,
     Method,
-    ModuleState,
     Scalar,
     Sequence,
     Super,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from devlint.analysis.arguments import Arguments
 from devlint.analysis.choices import COMPARE, count_arguments, named_unknown, presence
 from devlint.analysis.classes import find, is_member, is_open_class
 from devlint.analysis.containers import contains
@@ -13,14 +14,13 @@ from devlint.analysis.device_comparing import compare_devices, refuse_index
 from devlint.analysis.device_names import compare_names, look_in_names
 from devlint.analysis.dispatch import EVALUATE, evaluates
 from devlint.analysis.frames import Frame
-from devlint.analysis.leaves import may_lack
+from devlint.analysis.leaves import NoGradient, may_lack
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import texts_differ
 from devlint.analysis.tensors import compare_tensors
 from devlint.analysis.values import (
     BOOL,
     SOME_DEVICE,
-    Arguments,
     Array,
     Bound,
     Class,
@@ -31,7 +31,6 @@ from devlint.analysis.values import (
     Instance,
     Mapping,
     Maybe,
-    NoGradient,
     Scalar,
     Sequence,
     Tensor,

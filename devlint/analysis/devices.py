@@ -1,27 +1,24 @@
-"""Devices: what a device-like value means in this world, and what happens when the world does not have it."""
+"""Devices: what a device-like value means in this world, and what is no device."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING
 
 from devlint.analysis.dispatch import ATTRIBUTE, METHOD, TRUTH, Call, models, on
 from devlint.analysis.events import (
-    AcceleratorMissing,
     AvailabilityNotCalled,
     CudaInWorker,
     DeviceNamed,
     DeviceNumber,
-    DeviceUnavailable,
     InvalidDevice,
     Site,
 )
 from devlint.analysis.machine import Crash
-from devlint.analysis.plain import ancestors
+from devlint.analysis.missing import UseKind, gone, missing_accelerator, unavailable
 from devlint.analysis.values import (
     NONE,
     NUMBER,
-    POISON,
     SOME_INDEX,
     UNKNOWN,
     Const,
@@ -36,14 +33,11 @@ from devlint.analysis.values import (
 )
 from devlint.semantics import errors
 from devlint.semantics.devices import ACCELERATORS, parse_device
-from devlint.syntax import ir
-from devlint.syntax.walk import walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
-
-UseKind = Literal["use", "query", "legacy"]
+    from devlint.syntax import ir
 
 
 def source_text(machine: Machine, site: Site) -> str:
@@ -120,15 +114,9 @@ def resolve(
                     operation=operation,
                     text="torch.cuda.device",
                 )
-                return _gone(machine)
+                return gone(machine)
         return None
     return use(machine, device_type, index, node, frame, operation, literal, kind)
-
-
-def _gone(machine: Machine) -> str:
-    if machine.trying:
-        raise Crash
-    return POISON
 
 
 def invalid(
@@ -141,7 +129,7 @@ def invalid(
         if asked.endswith(".get_device()"):
             error = errors.message("invalid-device", text=text)
             machine.emit(DeviceNumber, site, literal, error=error, text=asked, use=operation)
-            return _gone(machine)
+            return gone(machine)
     machine.emit(
         InvalidDevice,
         site,
@@ -151,7 +139,7 @@ def invalid(
         literal=literal,
         operation=operation,
     )
-    return _gone(machine)
+    return gone(machine)
 
 
 def negative(machine: Machine, value: Const, node: ir.Node, frame: Frame, operation: str) -> str | None:
@@ -161,11 +149,11 @@ def negative(machine: Machine, value: Const, node: ir.Node, frame: Frame, operat
     if value.site is not None:
         text = source_text(machine, value.site)
         machine.emit(DeviceNumber, site, value.site, error=error, text=text, use=operation)
-        return _gone(machine)
+        return gone(machine)
     if _only_one_of_many(machine):
         return None
     machine.emit(InvalidDevice, site, error=error, text=str(value.value), kind="negative", operation=operation)
-    return _gone(machine)
+    return gone(machine)
 
 
 def _only_one_of_many(machine: Machine) -> bool:
@@ -196,7 +184,7 @@ def demand_gpu(machine: Machine, value: Value, node: ir.Node, frame: Frame, oper
     if machine.state.misled or _only_one_of_many(machine):
         return False
     machine.emit(InvalidDevice, machine.site(node, frame), error=error, text=text, kind=kind, operation=operation)
-    _gone(machine)
+    gone(machine)
     return True
 
 
@@ -209,7 +197,7 @@ def demand_type_name(machine: Machine, value: Value, node: ir.Node, frame: Frame
     if isinstance(value, DeviceValue) and not value.is_text:
         error = "ValueError: Expected `device_type` of type `str`, got: `<class 'torch.device'>`"
         machine.emit(InvalidDevice, site, error=error, text=str(value), kind="handle", operation=operation)
-        _gone(machine)
+        gone(machine)
         return True
     if isinstance(value, Const) and isinstance(value.value, str) and parse_device(value.value) is None:
         invalid(machine, value.value, node, frame, operation, value.site)
@@ -220,29 +208,6 @@ def demand_type_name(machine: Machine, value: Value, node: ir.Node, frame: Frame
 def legacy_error(machine: Machine, operation: str) -> str | None:
     """Return what a legacy CUDA tensor type raises in this world; None where there is CUDA."""
     return None if machine.has_cuda else errors.message("no-cuda", operation=operation, device="cuda")
-
-
-def missing_accelerator(
-    machine: Machine, value: Const, node: ir.Node, frame: Frame, operation: str, attribute: str
-) -> NoReturn:
-    """`current_accelerator()` was None, and that is used as a device or an object.
-
-    Raises:
-        Crash: always.
-    """
-    error = errors.message("no-attribute", type="NoneType", name=attribute)
-    if not attribute:
-        error = (
-            "TypeError: device() received an invalid combination of arguments - got (NoneType), but expected one of:"
-        )
-    machine.crash(
-        AcceleratorMissing,
-        machine.site(node, frame),
-        value.site,
-        error=error,
-        use=f".{attribute}" if attribute else operation,
-        by_protocol=machine.protocol,
-    )
 
 
 def use(
@@ -293,7 +258,7 @@ def use(
         )
         if not machine.worker.by_loader:
             raise Crash
-        return _gone(machine)
+        return gone(machine)
     initialise(machine, site, operation, kind)
     if index is None:
         index = machine.state.current_device
@@ -328,97 +293,9 @@ def touch(machine: Machine, site: Site) -> None:
         machine.store.set(machine.state, "cuda_initialised", site)
 
 
-def unavailable(
-    machine: Machine,
-    device_type: str,
-    index: int | None,
-    site: Site,
-    operation: str,
-    literal: Site | None,
-    kind: UseKind = "use",
-    error: str = "",
-    node: ir.Node | None = None,
-) -> str | None:
-    """Tell that this world does not have a device; `error` is what is raised, if that is not torch's own."""
-    if machine.protocol and not machine.importing:
-        if machine.trying:
-            raise Crash
-        return POISON if machine.has_cuda else None
-    state = machine.state
-    if state.misled or (kind == "query" and state.launched and machine.device_count == 0):
-        return _gone(machine)
-    count = machine.device_count
-    hidden = state.visible is not None and bool(index) and index != SOME_INDEX and machine.has_several and count > 0
-    if not error and (device_type != "cuda" or count == 0):
-        error = errors.message("no-cuda", operation=operation, device=device_type)
-    root = literal or site
-    machine.emit(
-        DeviceUnavailable,
-        site,
-        root,
-        error=error or errors.message("ordinal", operation=operation),
-        device=str(DeviceValue(device_type, index)),
-        index=None if index == SOME_INDEX else index,
-        literal=literal,
-        operation=operation,
-        kind=kind,
-        at_import=machine.importing > 0,
-        hidden=hidden,
-        guarded=machine.guards > 0 or (literal is not None and literal.key in machine.options),
-        visible=state.visible_text,
-        cause="" if state.alive or (index and literal) or _writes_index(node, index) else "follows",
-    )
-    if asks_aside(kind, operation):
-        return _gone(machine)
-    die(machine)
-    return POISON
-
-
-def die(machine: Machine) -> None:
-    """The program needs a device here that the world lacks.
-
-    Raises:
-        Crash: it is inside a `try`.
-    """
-    if machine.trying:
-        raise Crash
-    machine.store.set(machine.state, "alive", False)
-
-
-_QUESTIONS = frozenset({"current_device", "get_device_name", "get_device_properties", "get_device_capability"})
-
-
-def asks_aside(kind: str, operation: str) -> bool:
-    """Whether it is a mere question: `current_device()`, `get_device_name()`. To mend it mends no use that follows."""
-    return kind == "query" and operation.rpartition(".")[2] in _QUESTIONS
-
-
-def _writes_index(node: ir.Node | None, index: int | None) -> bool:
-    """Whether a call itself says which GPU beyond the first: `.cuda(1)`. That is to be mended there."""
-    if not index or not isinstance(node, ir.Call):
-        return False
-    given = [*node.args, *(value for _, value in node.keywords)]
-    values = [part.value for part in walk(given) if isinstance(part, ir.Const)]
-    return index in values or f"cuda:{index}" in values
-
-
 def counts_devices(machine: Machine, value: Value) -> bool:
     """Whether a number is the answer to how many GPUs there are."""
     return isinstance(value, Const) and value.site is not None and value.site.key in machine.counts
-
-
-def too_few(machine: Machine, index: int, kind: str, text: str, node: ir.Node, frame: Frame) -> NoReturn:
-    """What a program does with the number of its GPUs, or with a list of them, takes one more; nobody is told who
-    expects the exception.
-
-    Raises:
-        Crash: always.
-    """
-    if not machine.trying and ancestors(kind).isdisjoint(machine.expected):
-        machine.consulted.add("count")
-        use_kind: UseKind = "use" if index else "query"
-        unavailable(machine, "cuda", index, machine.site(node, frame), "", None, use_kind, f"{kind}: {text}")
-    raise Crash(kind)
 
 
 def default_device(machine: Machine, node: ir.Node, frame: Frame, operation: str = "") -> str | None:

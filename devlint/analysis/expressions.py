@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import attribute, binary, call_method, call_value, item, iterate
+from devlint.analysis.arguments import Arguments
 from devlint.analysis.binding import bind_name
 from devlint.analysis.choices import decide, decide_value
 from devlint.analysis.control import either
@@ -22,7 +23,6 @@ from devlint.analysis.values import (
     SLICE,
     UNKNOWN,
     Answer,
-    Arguments,
     Array,
     Const,
     External,

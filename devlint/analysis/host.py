@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.devices import source_text, unavailable
+from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import (
     Call,
 )
@@ -16,6 +16,7 @@ from devlint.analysis.events import (
 )
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, operand
+from devlint.analysis.missing import unavailable
 from devlint.analysis.results import derived, is_any_content
 from devlint.analysis.values import (
     POISON,

@@ -8,14 +8,29 @@ from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
 from devlint.analysis.events import MovedParameter
 from devlint.analysis.results import derived
-from devlint.analysis.values import POISON, UNKNOWN, Const, NoGradient, Scalar, Tensor, Value
+from devlint.analysis.values import POISON, UNKNOWN, Const, Scalar, Tensor, Value
 from devlint.semantics import errors
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
+    from devlint.analysis.events import Site
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
     from devlint.analysis.origins import Origin
+
+
+class NoGradient(Value):
+    """The None that is `.grad` of a moved copy of a leaf: `leaf` was copied at `site`, to `device`."""
+
+    __slots__ = ("leaf", "site", "device")
+
+    def __init__(self, leaf: Tensor, site: Site, device: str) -> None:
+        self.leaf = leaf
+        self.site = site
+        self.device = device
+
+    def __repr__(self) -> str:
+        return f"NoGradient({self.site.row})"
 
 
 def gradient_of(machine: Machine, value: Tensor) -> Value:

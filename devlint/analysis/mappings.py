@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import attribute, call_method, call_value, iterate
+from devlint.analysis.circles import as_part
 from devlint.analysis.device_names import misses_by_index, tell_missing_key
 from devlint.analysis.dispatch import ASSIGN_ITEM, ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
 from devlint.analysis.machine import Crash
@@ -28,7 +29,6 @@ from devlint.analysis.values import (
     Sequence,
     Tensor,
     Value,
-    as_part,
     const,
     is_none,
 )

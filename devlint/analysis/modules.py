@@ -11,6 +11,7 @@ from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import Call, Iteration
 from devlint.analysis.events import ModuleHasNoDevice, WrapperAttribute
 from devlint.analysis.leaves import note_unregistered, refuse_copy
+from devlint.analysis.module_state import ModuleState
 from devlint.analysis.results import device_of
 from devlint.analysis.values import (
     POISON,
@@ -24,7 +25,6 @@ from devlint.analysis.values import (
     Instance,
     Mapping,
     Method,
-    ModuleState,
     Scalar,
     Sequence,
     Tensor,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.access import assign_attribute, call_value
 from devlint.analysis.classes import find, modelled
 from devlint.analysis.dispatch import ASSIGN_ITEM, BINARY, Call, on
-from devlint.analysis.values import Bound, Const, Instance, ModuleState, Value
+from devlint.analysis.module_state import ModuleState
+from devlint.analysis.values import Bound, Const, Instance, Value
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame

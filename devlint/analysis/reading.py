@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.devices import asks_aside
 from devlint.analysis.events import (
     AcceleratorMissing,
     DeviceNamed,
@@ -19,6 +18,7 @@ from devlint.analysis.events import (
     Site,
     VisibleDevices,
 )
+from devlint.analysis.missing import asks_aside
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Testimony

@@ -32,6 +32,7 @@ from devlint.analysis import (
 )
 from devlint.analysis.models import (
     argparse,
+    availability,
     averaging,
     broadcasting,
     collections,
@@ -66,6 +67,7 @@ from devlint.analysis.models import (
 __all__ = [
     "argparse",
     "arrays",
+    "availability",
     "averaging",
     "backward",
     "broadcasting",

@@ -14,7 +14,7 @@ from devlint.analysis.events import (
 )
 from devlint.analysis.host import pin, read_pending, synchronize, to_host
 from devlint.analysis.indexing import clash_index
-from devlint.analysis.leaves import lacks_argument
+from devlint.analysis.leaves import NoGradient, lacks_argument
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, meet, operand, operands_in, tensors_in
 from devlint.analysis.results import (
@@ -34,7 +34,6 @@ from devlint.analysis.values import (
     Array,
     Const,
     Instance,
-    NoGradient,
     Sequence,
     Tensor,
     Unknown,

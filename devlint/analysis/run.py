@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
 from devlint.analysis import rooms as _rooms  # registers every room
 from devlint.analysis.choices import ChoiceKey, are_independent
-from devlint.analysis.entries import Entry, is_program, protocol_entries
+from devlint.analysis.entries import is_program, protocol_entries
 from devlint.analysis.events import Event
 from devlint.analysis.frames import Namespace
-from devlint.analysis.machine import Crash, Machine, OutOfBudget, State, Testimony
+from devlint.analysis.machine import Crash, Machine, OutOfBudget, State
+from devlint.analysis.outcomes import MAIN, Outcome, Pass, called_by_roots, stands, take_imports, taken_over
 from devlint.analysis.project import Project, module_name, run_body, run_file
 from devlint.analysis.reading import settle, weigh_evidence
 from devlint.analysis.store import Delta
@@ -58,53 +58,6 @@ class Analysis:
     statistics: Counter[str] = field(default_factory=Counter)
     dependencies: dict[str, set[str]] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)
-
-
-@dataclass(slots=True)
-class _Outcome:
-    """What one entry point gave in one world: its events, what it asked of the world, what it reached first, and
-    whether it was seen to compute on the CPU where there is a GPU.
-
-    `by_protocol`: its inputs stood on the world's last device. `promoted`: it has choices that are worth runs of their
-    own. `called`: the functions that others called in it.
-    """
-
-    events: dict[tuple[Any, ...], Event]
-    consulted: frozenset[str]
-    by_protocol: bool
-    promoted: bool
-    reached: tuple[ir.Node, ...]
-    computes: frozenset[Testimony] = frozenset()
-    called: frozenset[ir.Node] = frozenset()
-
-    def holds(self, last: World, world: World) -> bool:
-        """Whether what was found in `last` is what would be found in `world`."""
-        if last.has_cuda and world.has_cuda:
-            return self.consulted.isdisjoint(_TOLD_APART if self.by_protocol else _COUNTED)
-        if not self.consulted and not self.promoted:
-            return True
-        # Nothing asked for CUDA but where the inputs are by protocol: without it, all is on the CPU.
-        return not world.has_cuda and not self.events and self.consulted <= _PLACED
-
-    def copied(self, world: World) -> _Outcome:
-        """The same, in another world."""
-        events = {key: dataclasses.replace(event, world=world.name) for key, event in self.events.items()}
-        return dataclasses.replace(self, events=events)
-
-
-_PLACED: Final = frozenset({"accelerator"})
-_COUNTED: Final = frozenset({"count"})
-_TOLD_APART: Final = frozenset({"count", "named"})
-
-
-@dataclass(slots=True)
-class _Pass:
-    """One world's run over all files: outcomes by file and entry, and the nodes that each file's entries reached."""
-
-    world: World
-    machine: Machine
-    outcomes: dict[str, dict[Any, _Outcome]] = field(default_factory=dict)
-    reached: dict[str, tuple[ir.Node, ...]] = field(default_factory=dict)
 
 
 def analyse(
@@ -210,14 +163,14 @@ class _Runner:
         return is_program(module, source.kind != "python")
 
     def run(self, worlds: Sequence[World]) -> None:
-        last: _Pass | None = None
+        last: Pass | None = None
         collected: list[Event] = []
         done = 0
         # Without CUDA least can happen: what was found silent with it need not be run again.
         for world in sorted(worlds, key=lambda world: not world.has_cuda):
             machine = self.make_machine(self.project, world, self.wanted)
             machine.visited.update(self.led)
-            now = _Pass(world, machine)
+            now = Pass(world, machine)
             for path in self.targets:
                 if self.options.progress is not None:
                     self.options.progress(done, len(worlds) * len(self.targets))
@@ -231,12 +184,12 @@ class _Runner:
                     continue
                 self._run_file(path, last, now)
             if last is not None:
-                _take_imports(last, now)
+                take_imports(last, now)
             for outcomes in now.outcomes.values():
                 for outcome in outcomes.values():
                     collected.extend(outcome.events.values())
-                if _MAIN in outcomes:
-                    self.led.update(dict.fromkeys(outcomes[_MAIN].reached))
+                if MAIN in outcomes:
+                    self.led.update(dict.fromkeys(outcomes[MAIN].reached))
             for events in machine.import_events.values():
                 collected.extend(weigh_evidence(events).values())
             self.analysis.statistics.update(machine.statistics)
@@ -244,12 +197,12 @@ class _Runner:
             last = now
         self.analysis.events = settle(collected, [world.name for world in worlds], self.project)
 
-    def _run_file(self, path: str, last: _Pass | None, now: _Pass) -> None:
+    def _run_file(self, path: str, last: Pass | None, now: Pass) -> None:
         started = time.monotonic()
         timeout = self.options.file_timeout
         deadline = started + timeout if timeout else float("inf")
         try:
-            if last is None or not _taken_over(path, last, now):
+            if last is None or not taken_over(path, last, now):
                 count = len(now.machine.visited)
                 self._run_entries(path, last, now, deadline)
                 now.reached[path] = _newest(now.machine.visited, count)
@@ -268,10 +221,10 @@ class _Runner:
         self.failed.add(path)
         self.analysis.failures.append((path, 1, reason))
 
-    def _run_entries(self, path: str, last: _Pass | None, now: _Pass, deadline: float) -> None:
+    def _run_entries(self, path: str, last: Pass | None, now: Pass, deadline: float) -> None:
         machine = now.machine
         outcomes = now.outcomes.setdefault(path, {})
-        before = last.outcomes[path] if last is not None and _stands(path, last, now.world) else {}
+        before = last.outcomes[path] if last is not None and stands(path, last, now.world) else {}
         module = self.project.module(path)
         assert module is not None
         budget = 3000 + 15 * module.text.count("\n")
@@ -285,8 +238,8 @@ class _Runner:
                 namespace = namespace or fresh
                 run_body(machine, fresh)
 
-            earlier = None if last is None else last.outcomes.get(path, {}).get(_MAIN)
-            outcomes[_MAIN] = self._explore(
+            earlier = None if last is None else last.outcomes.get(path, {}).get(MAIN)
+            outcomes[MAIN] = self._explore(
                 machine, run_program, budget, MAX_CHOICES_PROGRAM, deadline, path, earlier, keep=True
             )
         else:
@@ -298,7 +251,7 @@ class _Runner:
             return
         machine.built.clear()
         entries = list(protocol_entries(machine, namespace))
-        theirs = _called_by_roots(entries, last.outcomes[path]) if last is not None and not now.world.has_cuda else ()
+        theirs = called_by_roots(entries, last.outcomes[path]) if last is not None and not now.world.has_cuda else ()
         for entry in entries:
             if entry.node in theirs:
                 continue
@@ -328,9 +281,9 @@ class _Runner:
         choices: int,
         deadline: float,
         path: str,
-        earlier: _Outcome | None,
+        earlier: Outcome | None,
         keep: bool,
-    ) -> _Outcome:
+    ) -> Outcome:
         """The base run joins; then one run for each answer of each promoted choice, one at a time.
 
         `keep`: what a program wrote stays. `earlier` is what the same entry gave in the world before.
@@ -372,7 +325,7 @@ class _Runner:
             machine.store.apply(base)
         self.analysis.statistics["steps"] += spent
         found = {*machine.evidence, *(earlier.computes if earlier is not None else ())}
-        return _Outcome(
+        return Outcome(
             weigh_evidence(machine.events, found, machine.launched, path),
             frozenset(machine.consulted),
             by_protocol,
@@ -431,18 +384,6 @@ class _Runner:
         return delta
 
 
-def _called_by_roots(entries: Sequence[Entry], outcomes: Mapping[Any, _Outcome]) -> set[ir.Node]:
-    """What is called, with CUDA, in the runs of the entries that none of the others called: it is theirs without CUDA,
-    too, if they come to it."""
-    called = {entry.key: outcomes[entry.key].called for entry in entries if entry.key in outcomes}
-    roots = [
-        entry.key
-        for entry in entries
-        if entry.key in called and not any(entry.node in nodes for key, nodes in called.items() if key != entry.key)
-    ]
-    return {node for key in roots for node in called[key]}
-
-
 def _together(machine: Machine) -> list[dict[ChoiceKey, bool]]:
     """What is to be assumed of two conditions at a time: those whose operands met, if they may have any answers."""
     pairs = dict.fromkeys(frozenset(pair) for pair in machine.pairs if are_independent(*pair))
@@ -476,42 +417,6 @@ def raise_faults(on: bool = True) -> None:
     _raise_faults = on
 
 
-_MAIN: Final = ("main",)
-
-
 def _newest(reached: dict[ir.Node, None], count: int) -> tuple[ir.Node, ...]:
     """The nodes that came after the first `count`."""
     return tuple(islice(reversed(reached), len(reached) - count))
-
-
-def _taken_over(path: str, last: _Pass, now: _Pass) -> bool:
-    """Take a file's outcomes from the world before, where it asked nothing in which the two differ."""
-    outcomes = last.outcomes.get(path, {})
-    if path not in last.reached or not _stands(path, last, now.world):
-        return False
-    if not all(outcome.holds(last.world, now.world) for outcome in outcomes.values()):
-        return False
-    now.outcomes[path] = {key: outcome.copied(now.world) for key, outcome in outcomes.items()}
-    now.reached[path] = last.reached[path]
-    now.machine.visited.update(dict.fromkeys(last.reached[path]))
-    return True
-
-
-def _stands(path: str, last: _Pass, world: World) -> bool:
-    """Whether the names that a file binds, when it is run or imported, mean the same as in the world before."""
-    outcomes = last.outcomes.get(path)
-    if outcomes is None:
-        return False
-    if _MAIN in outcomes:
-        return outcomes[_MAIN].holds(last.world, world)
-    asked = frozenset(last.machine.import_consulted.get(path, ()))
-    return _Outcome({}, asked, False, False, ()).holds(last.world, world)
-
-
-def _take_imports(last: _Pass, now: _Pass) -> None:
-    """Take what imports told that only files that were taken over did."""
-    there = now.machine.import_events
-    for path, events in last.machine.import_events.items():
-        if path not in there:
-            there[path] = {key: dataclasses.replace(event, world=now.world.name) for key, event in events.items()}
-            now.machine.import_consulted[path] = last.machine.import_consulted.get(path, set())

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value, truth
+from devlint.analysis.arguments import Arguments
 from devlint.analysis.dispatch import METHOD, Call, on
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import (
@@ -33,7 +34,6 @@ from devlint.analysis.values import (
     NONE,
     SIZE,
     UNKNOWN,
-    Arguments,
     Sequence,
     Value,
     const,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import iterate
-from devlint.analysis.devices import too_few
+from devlint.analysis.arguments import Arguments
+from devlint.analysis.circles import as_part
 from devlint.analysis.dispatch import ASSIGN_ITEM, BINARY, ITEM, ITERATE, TRUTH, Iteration, on
 from devlint.analysis.machine import Crash
+from devlint.analysis.missing import too_few
 from devlint.analysis.plain import (
     LAZY,
     SETS,
@@ -26,13 +28,11 @@ from devlint.analysis.values import (
     SCALAR,
     STRING,
     UNKNOWN,
-    Arguments,
     Const,
     Mapping,
     Sequence,
     Tensor,
     Value,
-    as_part,
 )
 from devlint.syntax import ir
 

@@ -13,7 +13,7 @@ from devlint.analysis.dispatch import (
     on,
 )
 from devlint.analysis.host import read_pending, to_host
-from devlint.analysis.leaves import gradient_of
+from devlint.analysis.leaves import NoGradient, gradient_of
 from devlint.analysis.meeting import Part, meet
 from devlint.analysis.results import (
     broadcast_rank,
@@ -39,7 +39,6 @@ from devlint.analysis.values import (
     Const,
     External,
     Method,
-    NoGradient,
     Scalar,
     Tensor,
     Unknown,

@@ -17,6 +17,7 @@ from devlint.analysis.events import Site
 if TYPE_CHECKING:
     from devlint.analysis.choices import ChoiceKey
     from devlint.analysis.frames import Frame, Namespace
+    from devlint.analysis.module_state import ModuleState
     from devlint.analysis.origins import Origin
     from devlint.syntax import ir
 
@@ -225,20 +226,6 @@ class Tensor(Value):
         return f"Tensor({self.device}, rank={self.rank}, {self.origin and self.origin.kind})"
 
 
-class NoGradient(Value):
-    """The None that is `.grad` of a moved copy of a leaf: `leaf` was copied at `site`, to `device`."""
-
-    __slots__ = ("leaf", "site", "device")
-
-    def __init__(self, leaf: Tensor, site: Site, device: str) -> None:
-        self.leaf = leaf
-        self.site = site
-        self.device = device
-
-    def __repr__(self) -> str:
-        return f"NoGradient({self.site.row})"
-
-
 class Array(Value):
     """A numpy array. `source` is the tensor whose memory it shares, where that matters (an unsynchronized copy)."""
 
@@ -271,16 +258,6 @@ class Sequence(Value):
 
     def __repr__(self) -> str:
         return f"Sequence({self.kind}, {self.items}{', ...' if self.open else ''})"
-
-
-class Arguments(Sequence):
-    """`sys.argv` from its item `start` on: `items` are those that are there without arguments."""
-
-    __slots__ = ("start",)
-
-    def __init__(self, start: int = 0) -> None:
-        super().__init__("list", [] if start else [STRING], True)
-        self.start = start
 
 
 class Mapping(Value):
@@ -406,43 +383,6 @@ class Instance(Value):
         return f"Instance({self.cls!r})"
 
 
-class ModuleState:
-    """What makes an instance an `nn.Module`: which of its fields are registered, and how.
-
-    `kinds`: field name -> `parameter`, `buffer`, `module` (others are plain); `places`: where plain fields were
-    assigned; `children`: members of a Sequential, ModuleList or ParameterList, in order, None when not known.
-    `row`: the semantics row of a built-in module; `forward`: that of its forward, if calling it is no more than that.
-    `unsure`: registration by unknown names, or an overridden `_apply`. `device`: the device that the last move gave it
-    (None: never moved). `moved_at`: where. `is_replica`: DataParallel made it for one call; its parameters are plain
-    tensors.
-    """
-
-    __slots__ = (
-        "kinds",
-        "places",
-        "children",
-        "row",
-        "forward",
-        "unsure",
-        "device",
-        "moved_at",
-        "placed_itself",
-        "is_replica",
-    )
-
-    def __init__(self) -> None:
-        self.kinds: dict[str, str] = {}
-        self.places: dict[str, Site] = {}
-        self.children: list[Value] | None = []
-        self.row: Any = None
-        self.forward: Any = None
-        self.unsure = False
-        self.device: str | None = None
-        self.moved_at: Site | None = None
-        self.placed_itself = False
-        self.is_replica = False
-
-
 class ModuleValue(Value):
     """A Python file of the project, imported."""
 
@@ -497,9 +437,6 @@ COUNT: Final = Scalar(low=0, kind="number")
 """A position, remainder or rank: it may be 0."""
 SLICE: Final = Scalar(kind="slice")
 
-ARGUMENT_COUNTS: Final = (Scalar(0, "number"), Scalar(1, "number"))
-"""The length of `sys.argv[1:]` and of `sys.argv`; the lower bound is that without arguments."""
-
 _SMALL: Final = [Const(number) for number in range(-8, 257)]
 SOME_RANK: Final = 64
 """The rank of a tensor that has dimensions, nobody knows how many."""
@@ -535,20 +472,3 @@ def constant(value: Value | None) -> Any:
 def present(value: Value) -> Value:
     """What a value is if it is there at all."""
     return value.value if value.__class__ is Maybe else value
-
-
-MAX_NESTING: Final = 16
-"""How many containers deep is looked for a circle."""
-
-
-def as_part(value: Value, container: Value) -> Value:
-    """A value as it stands in a container; one in which the container stands is not known: no walk would end there."""
-    return UNKNOWN if isinstance(value, (Sequence, Mapping)) and _closes(value, container, MAX_NESTING) else value
-
-
-def _closes(value: Sequence | Mapping, container: Value, depth: int) -> bool:
-    """Whether a value is the container or has it somewhere inside, or lies too deep to tell."""
-    if value is container or not depth:
-        return True
-    parts = value.items if isinstance(value, Sequence) else [*value.items.values(), value.rest]
-    return any(_closes(part, container, depth - 1) for part in parts if isinstance(part, (Sequence, Mapping)))

@@ -10,8 +10,9 @@ from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models.copying import copied
 from devlint.analysis.module_moves import move_module
+from devlint.analysis.module_state import ModuleState
 from devlint.analysis.modules import builtin_path, registered, submodules
-from devlint.analysis.values import NONE, UNKNOWN, External, Instance, Mapping, ModuleState, Sequence, Tensor, Value
+from devlint.analysis.values import NONE, UNKNOWN, External, Instance, Mapping, Sequence, Tensor, Value
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

@@ -8,6 +8,7 @@ from devlint.analysis.access import call_value
 from devlint.analysis.classes import find
 from devlint.analysis.derived import Kept
 from devlint.analysis.dispatch import Call, models
+from devlint.analysis.module_state import ModuleState
 from devlint.analysis.values import (
     UNKNOWN,
     Array,
@@ -16,7 +17,6 @@ from devlint.analysis.values import (
     Mapping,
     Maybe,
     Method,
-    ModuleState,
     Sequence,
     Tensor,
     Value,

@@ -9,9 +9,11 @@ from devlint.analysis.derived import Kept
 from devlint.analysis.devices import device_of_default_type, legacy_error, resolve, use
 from devlint.analysis.dispatch import METHODS, Call
 from devlint.analysis.events import LegacyType
+from devlint.analysis.leaves import NoGradient
 from devlint.analysis.models import metrics
 from devlint.analysis.models.distributions import FAMILY, apply, construct, initialise
 from devlint.analysis.module_moves import move_module
+from devlint.analysis.module_state import ModuleState
 from devlint.analysis.results import nesting, plain_result
 from devlint.analysis.rows import apply_row
 from devlint.analysis.tensor_methods import moved, tensor_method
@@ -27,8 +29,6 @@ from devlint.analysis.values import (
     Instance,
     Mapping,
     Maybe,
-    ModuleState,
-    NoGradient,
     Scalar,
     Sequence,
     Tensor,

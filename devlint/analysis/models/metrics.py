@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import Call, method_models
 from devlint.analysis.meeting import Part, clash, tensors_in
-from devlint.analysis.values import POISON, External, Instance, ModuleState, Tensor, Value
+from devlint.analysis.module_state import ModuleState
+from devlint.analysis.values import POISON, External, Instance, Tensor, Value
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

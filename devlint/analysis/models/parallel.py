@@ -15,6 +15,7 @@ from devlint.analysis.events import CpuInCollective, ParallelDevice, RankWithout
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import operand, tensors_in
 from devlint.analysis.module_moves import move_module
+from devlint.analysis.module_state import ModuleState
 from devlint.analysis.modules import registered
 from devlint.analysis.origins import Origin
 from devlint.analysis.values import (
@@ -27,7 +28,6 @@ from devlint.analysis.values import (
     Instance,
     Mapping,
     Maybe,
-    ModuleState,
     Scalar,
     Sequence,
     Tensor,

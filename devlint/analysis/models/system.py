@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value, iterate
+from devlint.analysis.arguments import Arguments
 from devlint.analysis.dispatch import ENTER, INSTANCE_ATTRIBUTES, MODELS, VALUES, Call, method_models, models, on
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import compute, join_all, path_text
@@ -20,7 +21,6 @@ from devlint.analysis.values import (
     NUMBER,
     STRING,
     UNKNOWN,
-    Arguments,
     Const,
     External,
     Instance,

@@ -1,8 +1,8 @@
-"""Functions of torch that are more than a row of the tables: what the world answers, tensors from data, generators."""
+"""Functions of torch that are more than a row of the tables: the current device, tensors from data, generators."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value
 from devlint.analysis.backward import wait_for_function
@@ -10,16 +10,14 @@ from devlint.analysis.classes import find
 from devlint.analysis.devices import (
     default_device,
     demand_gpu,
-    die,
     legacy_error,
     mark_used,
     resolve,
-    touch,
-    unavailable,
     use,
 )
-from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, VALUES, Call, method_models, models, on
+from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
 from devlint.analysis.events import InvalidDevice, LegacyType, Site
+from devlint.analysis.missing import die, unavailable
 from devlint.analysis.results import derived, dtype_of, loaded_tensor, nesting
 from devlint.analysis.tensors import combine
 from devlint.analysis.values import (
@@ -30,7 +28,6 @@ from devlint.analysis.values import (
     SIZE,
     SOME_INDEX,
     SOME_RANK,
-    STRING,
     UNKNOWN,
     Array,
     Class,
@@ -48,83 +45,13 @@ from devlint.analysis.values import (
     const,
     constant,
 )
-from devlint.semantics.devices import OUTSIDE_TORCH, parse_device
+from devlint.semantics.devices import parse_device
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 
-# -- what the world answers
-
-LIBRARIES: Final = (
-    *("accelerate.utils", "accelerate.utils.imports", "diffusers.utils", "diffusers.utils.import_utils"),
-    *("transformers", "transformers.utils", "transformers.utils.import_utils", "transformers.file_utils"),
-)
-"""Modules of libraries that pass on what they ask of torch: `is_torch_xpu_available`."""
-ABSENT: Final = ("xpu", "npu", "mlu", "musa", "hpu", "sdaa", "xla", "tpu", "ccl", "neuroncore", "habana_gaudi")
-
-
-@models(
-    "torch.cuda.is_available",
-    "torch.accelerator.is_available",
-    *(f"{module}.{name}" for module in LIBRARIES for name in ("is_cuda_available", "is_torch_cuda_available")),
-)
-def is_available(machine: Machine, call: Call) -> Value:
-    """`torch.cuda.is_available()`: asking is evidence that the program means to run without a GPU."""
-    machine.consulted.add("availability")
-    machine.testify("availability", call.frame)
-    if machine.device_count != machine.world.device_count:
-        machine.consulted.add("count")
-    read_visible(machine, call)
-    if machine.worker is not None and not machine.worker.by_loader:
-        return const(False)  # forked from a process that uses CUDA: the driver refuses to answer
-    return const(machine.device_count > 0)
-
-
-@models("torch.accelerator.device_count")
-def accelerator_count(machine: Machine, call: Call) -> Value:
-    """`torch.accelerator.device_count()` asks the driver."""
-    read_visible(machine, call)
-    return device_count(machine, call)
-
-
-@models("torch.cuda.device_count")
-def device_count(machine: Machine, call: Call) -> Value:
-    """`torch.cuda.device_count()`: asks the management library, which initialises nothing.
-
-    It is evidence for the CPU only where the program asks whether there is one at all.
-    """
-    machine.consulted.update(("availability", "count"))
-    site = machine.site(call.node, call.frame)
-    machine.counts.add(site.key)
-    return Const(machine.device_count, site)
-
-
-def read_visible(machine: Machine, call: Call) -> None:
-    """Asking for devices reads CUDA_VISIBLE_DEVICES for good."""
-    touch(machine, machine.site(call.node, call.frame))
-
-
-@models(
-    "torch.backends.mps.is_available",
-    "torch.backends.mps.is_built",
-    "torch.mps.is_available",
-    *(f"{module}.is_{torch}mps_available" for module in LIBRARIES for torch in ("", "torch_")),
-)
-def mps_available(machine: Machine, call: Call) -> Value:
-    """Nor is there a GPU of Apple's: a program for machines with one means to run without CUDA."""
-    machine.testify("availability", call.frame)
-    return const(False)
-
-
-@models(
-    "torch.xpu.is_available",
-    *(f"torch.{name}.is_available" for name in OUTSIDE_TORCH),
-    *(f"{module}.is_{torch}{name}_available" for module in LIBRARIES for torch in ("", "torch_") for name in ABSENT),
-)
-def other_available(machine: Machine, call: Call) -> Value:
-    """Other accelerators are absent."""
-    return const(False)
+# -- the current device, and the default one
 
 
 @models("torch.cuda.current_device")
@@ -459,16 +386,6 @@ def generator_attribute(machine: Machine, value: Instance, name: str, site: Site
 ACCELERATOR = "torch.accelerator.none"
 
 
-@models("torch.accelerator.current_accelerator")
-def current_accelerator(machine: Machine, call: Call) -> Value:
-    """`torch.accelerator.current_accelerator()`: None without one (CPU build)."""
-    machine.consulted.add("availability")
-    site = machine.site(call.node, call.frame)
-    if machine.device_count:
-        return DeviceValue("cuda", None, site)
-    return Const(None, site)
-
-
 @models("torch.accelerator.current_device_index", "torch.accelerator.current_device_idx")
 def accelerator_index(machine: Machine, call: Call) -> Value:
     """`torch.accelerator.current_device_index()`."""
@@ -536,10 +453,3 @@ def checkpoint(machine: Machine, call: Call) -> Value:
         return UNKNOWN
     keywords = {k: v for k, v in call.keywords.items() if k not in ("use_reentrant", "preserve_rng_state")}
     return call_value(machine, call.positional[0], call.with_arguments(call.positional[1:], keywords))
-
-
-# -- what torch was built for: worlds are Linux machines with NVIDIA's GPUs, or a CPU build
-
-for _name in ("hip", "xpu", "rocm", "musa"):
-    VALUES[f"torch.version.{_name}"] = lambda machine: NONE
-VALUES["torch.version.cuda"] = lambda machine: STRING if machine.world.device_count else NONE

@@ -1,0 +1,141 @@
+"""What is told where this world lacks a device that the program asks for, and how the program goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NoReturn
+
+from devlint.analysis.events import AcceleratorMissing, DeviceUnavailable, Site
+from devlint.analysis.machine import Crash
+from devlint.analysis.plain import ancestors
+from devlint.analysis.values import POISON, SOME_INDEX, Const, DeviceValue
+from devlint.semantics import errors
+from devlint.syntax import ir
+from devlint.syntax.walk import walk
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+
+UseKind = Literal["use", "query", "legacy"]
+
+
+def unavailable(
+    machine: Machine,
+    device_type: str,
+    index: int | None,
+    site: Site,
+    operation: str,
+    literal: Site | None,
+    kind: UseKind = "use",
+    error: str = "",
+    node: ir.Node | None = None,
+) -> str | None:
+    """Tell that this world does not have a device; `error` is what is raised, if that is not torch's own."""
+    if machine.protocol and not machine.importing:
+        if machine.trying:
+            raise Crash
+        return POISON if machine.has_cuda else None
+    state = machine.state
+    if state.misled or (kind == "query" and state.launched and machine.device_count == 0):
+        return gone(machine)
+    count = machine.device_count
+    hidden = state.visible is not None and bool(index) and index != SOME_INDEX and machine.has_several and count > 0
+    if not error and (device_type != "cuda" or count == 0):
+        error = errors.message("no-cuda", operation=operation, device=device_type)
+    root = literal or site
+    machine.emit(
+        DeviceUnavailable,
+        site,
+        root,
+        error=error or errors.message("ordinal", operation=operation),
+        device=str(DeviceValue(device_type, index)),
+        index=None if index == SOME_INDEX else index,
+        literal=literal,
+        operation=operation,
+        kind=kind,
+        at_import=machine.importing > 0,
+        hidden=hidden,
+        guarded=machine.guards > 0 or (literal is not None and literal.key in machine.options),
+        visible=state.visible_text,
+        cause="" if state.alive or (index and literal) or _writes_index(node, index) else "follows",
+    )
+    if asks_aside(kind, operation):
+        return gone(machine)
+    die(machine)
+    return POISON
+
+
+def die(machine: Machine) -> None:
+    """The program needs a device here that the world lacks.
+
+    Raises:
+        Crash: it is inside a `try`.
+    """
+    if machine.trying:
+        raise Crash
+    machine.store.set(machine.state, "alive", False)
+
+
+def gone(machine: Machine) -> str:
+    """The program raises here: it goes to the handler, or on with what is poisoned.
+
+    Raises:
+        Crash: it is inside a `try`.
+    """
+    if machine.trying:
+        raise Crash
+    return POISON
+
+
+_QUESTIONS = frozenset({"current_device", "get_device_name", "get_device_properties", "get_device_capability"})
+
+
+def asks_aside(kind: str, operation: str) -> bool:
+    """Whether it is a mere question: `current_device()`, `get_device_name()`. To mend it mends no use that follows."""
+    return kind == "query" and operation.rpartition(".")[2] in _QUESTIONS
+
+
+def _writes_index(node: ir.Node | None, index: int | None) -> bool:
+    """Whether a call itself says which GPU beyond the first: `.cuda(1)`. That is to be mended there."""
+    if not index or not isinstance(node, ir.Call):
+        return False
+    given = [*node.args, *(value for _, value in node.keywords)]
+    values = [part.value for part in walk(given) if isinstance(part, ir.Const)]
+    return index in values or f"cuda:{index}" in values
+
+
+def too_few(machine: Machine, index: int, kind: str, text: str, node: ir.Node, frame: Frame) -> NoReturn:
+    """What a program does with the number of its GPUs, or with a list of them, takes one more; nobody is told who
+    expects the exception.
+
+    Raises:
+        Crash: always.
+    """
+    if not machine.trying and ancestors(kind).isdisjoint(machine.expected):
+        machine.consulted.add("count")
+        use_kind: UseKind = "use" if index else "query"
+        unavailable(machine, "cuda", index, machine.site(node, frame), "", None, use_kind, f"{kind}: {text}")
+    raise Crash(kind)
+
+
+def missing_accelerator(
+    machine: Machine, value: Const, node: ir.Node, frame: Frame, operation: str, attribute: str
+) -> NoReturn:
+    """`current_accelerator()` was None, and that is used as a device or an object.
+
+    Raises:
+        Crash: always.
+    """
+    error = errors.message("no-attribute", type="NoneType", name=attribute)
+    if not attribute:
+        error = (
+            "TypeError: device() received an invalid combination of arguments - got (NoneType), but expected one of:"
+        )
+    machine.crash(
+        AcceleratorMissing,
+        machine.site(node, frame),
+        value.site,
+        error=error,
+        use=f".{attribute}" if attribute else operation,
+        by_protocol=machine.protocol,
+    )

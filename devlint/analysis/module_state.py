@@ -1,0 +1,46 @@
+"""What makes an instance an `nn.Module`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from devlint.analysis.events import Site
+    from devlint.analysis.values import Value
+
+
+class ModuleState:
+    """What makes an instance an `nn.Module`: which of its fields are registered, and how.
+
+    `kinds`: field name -> `parameter`, `buffer`, `module` (others are plain); `places`: where plain fields were
+    assigned; `children`: members of a Sequential, ModuleList or ParameterList, in order, None when not known.
+    `row`: the semantics row of a built-in module; `forward`: that of its forward, if calling it is no more than that.
+    `unsure`: registration by unknown names, or an overridden `_apply`. `device`: the device that the last move gave it
+    (None: never moved). `moved_at`: where. `is_replica`: DataParallel made it for one call; its parameters are plain
+    tensors.
+    """
+
+    __slots__ = (
+        "kinds",
+        "places",
+        "children",
+        "row",
+        "forward",
+        "unsure",
+        "device",
+        "moved_at",
+        "placed_itself",
+        "is_replica",
+    )
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, str] = {}
+        self.places: dict[str, Site] = {}
+        self.children: list[Value] | None = []
+        self.row: Any = None
+        self.forward: Any = None
+        self.unsure = False
+        self.device: str | None = None
+        self.moved_at: Site | None = None
+        self.placed_itself = False
+        self.is_replica = False

@@ -1,0 +1,150 @@
+"""Where the wrong device of a tensor began: the root of a clash, and the calls that passed the tensor down to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devlint.analysis.dispatch import Callback
+from devlint.analysis.events import CauseKind, Site
+from devlint.analysis.machine import Activation
+from devlint.analysis.modules import registered
+from devlint.analysis.origins import Origin
+from devlint.analysis.staleness import is_stale
+from devlint.analysis.values import Array, Instance, Mapping, Sequence, Tensor, Value
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+    from devlint.syntax import ir
+
+_BY_MARK: dict[str, CauseKind] = {
+    "dropped": "dropped",
+    "rebound": "rebound",
+    "left-behind": "attribute",
+    "unregistered": "container",
+    "rebuilt": "rebuilt",
+    "layer-in-forward": "layer-in-forward",
+    "loss-weight": "loss",
+    "metric-state": "metric",
+    "cached": "cache",
+    "type-cast": "type-cast",
+    "optimizer-state": "optimizer-state",
+}
+
+
+def trace_root(
+    machine: Machine, tensor: Tensor, node: ir.Node, frame: Frame, is_check: bool = False
+) -> tuple[CauseKind, Site]:
+    """Where the wrong device of a tensor began, and of what kind that is (design, section 2).
+
+    `is_check`: the function does no more than to check what its caller gives.
+    """
+    site = machine.site(node, frame)
+    origin = tensor.origin
+    if origin is None:
+        return "mixed", site
+    if is_stale(machine, tensor):
+        cached = origin.cached()
+        if cached is not None and cached.stored is not None:
+            return "cache", cached.stored
+    if origin.kind == "traced":
+        return "mixed", origin.site
+    mark = _newest_cause(origin)
+    if mark is not None:
+        return _BY_MARK[mark.kind], mark.site
+    if origin.kind == "parameter":
+        owner = _owner_call(machine, tensor)
+        return ("module-input" if owner is not None or tensor.is_parameter else "mixed"), owner or site
+    chain = _passing(machine, tensor, origin)
+    served = machine.served.get(origin, 0)
+    if chain and served > chain[-1].tick:
+        chain = _passing(machine, tensor, origin, served)
+        if not chain:
+            return "mixed", site
+    if origin.kind in ("factory", "host") and not chain:
+        made_here = origin.frame is frame or _in_callees(machine, origin, frame)
+        if made_here and (frame.function is not None or _in_running_loop(origin, frame)):
+            return "factory", origin.site
+        if not made_here and origin.kind == "factory" and (origin.frame is None or origin.frame is not frame):
+            if origin.frame is not None and origin.frame.function is None and frame.function is None:
+                return "mixed", site
+            return "factory", origin.site
+    if not chain:
+        return "mixed", site
+    passed = chain[-1]
+    seen = passed.call.frame.namespace is frame.namespace and not is_check
+    if seen and not any(each.is_forward for each in chain):
+        return "mixed", site  # who reads the file sees both, and the functions between need not be right
+    return ("module-input" if passed.is_forward else "mixed"), machine.site(passed.call.node, passed.call.frame)
+
+
+def _newest_cause(origin: Origin) -> Origin | None:
+    """The newest mark that is a cause, unless an explicit move or placement came after it."""
+    mark: Origin | None = origin
+    while mark is not None:
+        if mark.kind in _BY_MARK:
+            return mark
+        if mark.kind in ("moved", "placed", "module-moved", "loader", "input", "async-copy"):
+            return None
+        mark = mark.previous
+    return None
+
+
+def _in_callees(machine: Machine, origin: Origin, frame: Frame) -> bool:
+    """Whether a value was made during the running activation of `frame`, in something that it called."""
+    return frame.function is not None and origin.tick > frame.tick
+
+
+def _in_running_loop(origin: Origin, frame: Frame) -> bool:
+    """At module level: whether the value was made inside a loop that is still running."""
+    if not frame.loops:
+        return False
+    at, loop = origin.site.at, frame.loops[-1].at
+    return bool(loop.lineno <= at.lineno <= loop.end_lineno)
+
+
+def _passing(machine: Machine, tensor: Tensor, origin: Origin, since: int = 0) -> list[Activation]:
+    """The calls that passed the value down to where it is, innermost first, of those begun since then."""
+    found: list[Activation] = []
+    for activation in reversed(machine.activations):
+        if activation.tick < since or not _passes(activation, tensor, origin):
+            break
+        found.append(activation)
+    return found
+
+
+def _passes(activation: Activation, tensor: Tensor, origin: Origin) -> bool:
+    if origin.tick > activation.tick or activation.call.__class__ is Callback:
+        return False
+    first = origin.first()
+    for value in activation.call.values():
+        for passed in _reachable(value, 3):
+            if passed is tensor or (passed.origin is not None and passed.origin.first() is first):
+                return True
+    return False
+
+
+def _reachable(value: Value, depth: int) -> list[Tensor]:
+    if isinstance(value, Tensor):
+        return [value]
+    if not depth:
+        return []
+    if isinstance(value, Sequence):
+        return [t for part in value.items for t in _reachable(part, depth - 1)]
+    if isinstance(value, Mapping):
+        return [t for part in value.items.values() for t in _reachable(part, depth - 1)]
+    if isinstance(value, Instance) and value.module is None:
+        return [t for part in value.fields.values() for t in _reachable(part, depth - 2 if depth > 1 else 0)]
+    if isinstance(value, Array) and value.source is not None:
+        return [value.source]
+    return []
+
+
+def _owner_call(machine: Machine, parameter: Tensor) -> Site | None:
+    """The outermost call of a module that owns this parameter, among the calls that run."""
+    for activation in machine.activations:
+        receiver = activation.receiver
+        if activation.is_forward and isinstance(receiver, Instance) and receiver.module is not None:
+            if any(tensor is parameter for tensor, _, _ in registered(receiver)):
+                return machine.site(activation.call.node, activation.call.frame)
+    return None
