@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_method, iterate, truth
-from devlint.analysis.classes import external_bases
+from devlint.analysis.classes import external_bases, find
 from devlint.analysis.dispatch import METHODS, Call
 from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import contains_key, delete_mapping_item
@@ -34,7 +34,7 @@ __all__ = ["contains", "delete_item", "equal", "extend", "unpack"]
 
 
 def contains(machine: Machine, container: Value, item: Value, node: ir.Node, frame: Frame) -> bool | None:
-    """Whether `item in container`; None when that is not known. User classes are not asked.
+    """Whether `item in container`; None when that is not known.
 
     Raises:
         Crash: the container surely is none.
@@ -68,6 +68,8 @@ def _instance_contains(machine: Machine, container: Instance, item: Value, node:
         model = METHODS.get(path, {}).get("__contains__")
         if model is not None:
             return truth(machine, model(machine, container, Call([item], {}, node, frame)) or UNKNOWN)
+    if find(container.cls, "__contains__") is not None:
+        return truth(machine, call_method(machine, container, "__contains__", Call([item], {}, node, frame)))
     return None
 
 

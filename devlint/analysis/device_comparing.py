@@ -96,7 +96,7 @@ def refuse_index(machine: Machine, node: ir.Compare, frame: Frame, error: str) -
     for side in (node.left, node.right):
         if isinstance(side, ir.Attribute) and side.name == "index":
             if isinstance(machine.evaluate(side.value, frame), DeviceValue):
-                _compared(machine, "number", node.operator, node, frame, True, False, error)
+                _compared(machine, "number", node.operator, node, frame, True, side is node.right, error)
 
 
 def _compared(

@@ -203,14 +203,20 @@ def read_variable(machine: Machine, name: str, default: Value | None) -> Value:
     return Unknown(f"os.environ[{name!r}]", True, default)
 
 
-def note_launcher(machine: Machine, test: ir.Compare) -> None:
-    """The way on which a test holds was started by a launcher, or asks for NCCL: one process for each GPU."""
+_DENIED: Final = {"not-in": "in", "!=": "=="}
+
+
+def note_launcher(machine: Machine, test: ir.Compare, frame: Frame, holds: bool) -> None:
+    """The way on which a launcher's variable is there, or NCCL is asked for: one process for each GPU."""
     left, right = test.left, test.right
-    named = left.value if isinstance(left, ir.Const) else None
-    if test.operator == "in" and named in LAUNCHER and not machine.state.launched:
-        machine.store.set(machine.state, "launched", True)
-    elif test.operator == "==" and isinstance(right, ir.Const) and right.value == "nccl":
-        machine.store.set(machine.state, "launched", True)
+    operator = test.operator if holds else _DENIED.get(test.operator)
+    if operator == "in" and isinstance(left, ir.Const) and left.value in LAUNCHER:
+        held = machine.evaluate(right, frame)
+        is_asked = isinstance(held, Instance) and isinstance(held.cls, External) and held.cls.path == ENVIRON
+    else:
+        is_asked = operator == "==" and any(isinstance(x, ir.Const) and x.value == "nccl" for x in (left, right))
+    if is_asked and not machine.state.by_launcher:
+        machine.store.set(machine.state, "by_launcher", True)
 
 
 # -- os.environ and its functions
@@ -260,7 +266,7 @@ def environ_item(machine: Machine, environ: Instance, call: Call) -> Value | Non
     """`os.environ[name]`."""
     name = text_of(call.argument(0, "key"))
     if name in LAUNCHER and name not in machine.state.environment:
-        machine.store.set(machine.state, "launched", True)  # which has to be there
+        machine.store.set(machine.state, "by_launcher", True)  # which has to be there
     return UNKNOWN if name is None else read_variable(machine, name, None)
 
 

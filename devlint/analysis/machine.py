@@ -140,9 +140,9 @@ class State:
     was. `may_spawn`: the program may have set a start method of processes that does not fork. `visible`: physical ids
     of the devices that CUDA_VISIBLE_DEVICES leaves, None when the program did not set it. `environment`: variables set.
     `misled`: a test that is always true sent this world to CUDA, which was told. `alive`: the program has not surely
-    died of a device that is missing. `launched`: the way that is run was started by a launcher, a process for each GPU.
-    `collective`: the backend of init_process_group, None before. `hooks`: what waits for a backward pass. `passes`: the
-    devices of losses that had one, "" for one that is not known.
+    died of a device that is missing. `by_launcher`: the way that is run was started by a launcher, a process for each
+    GPU. `collective`: the backend of init_process_group, None before. `hooks`: what waits for a backward pass.
+    `passes`: the devices of losses that had one, "" for one that is not known.
     """
 
     __slots__ = (
@@ -160,7 +160,7 @@ class State:
         "default_type",
         "misled",
         "alive",
-        "launched",
+        "by_launcher",
         "hooks",
         "passes",
     )
@@ -180,7 +180,7 @@ class State:
         self.default_type: DeviceValue | None = None
         self.misled = False
         self.alive = True
-        self.launched = False
+        self.by_launcher = False
         self.hooks: tuple[Hook, ...] = ()
         self.passes: frozenset[str] = frozenset()
 

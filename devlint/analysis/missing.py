@@ -36,7 +36,7 @@ def unavailable(
             raise Crash
         return POISON if machine.has_cuda else None
     state = machine.state
-    if state.misled or (kind == "query" and state.launched and machine.device_count == 0):
+    if state.misled or (kind == "query" and state.by_launcher and machine.device_count == 0):
         return gone(machine)
     count = machine.device_count
     hidden = state.visible is not None and bool(index) and index != SOME_INDEX and machine.has_several and count > 0

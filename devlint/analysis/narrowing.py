@@ -26,8 +26,7 @@ def narrow(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> None:
             for part in test.values:
                 narrow(machine, part, frame, holds)
     elif isinstance(test, ir.Compare):
-        if holds:
-            note_launcher(machine, test)
+        note_launcher(machine, test, frame, holds)
         if isinstance(test.right, ir.Const) and test.right.value is None and test.operator in _EQUALITIES:
             is_there = _EQUALITIES[test.operator] is not holds
             asked_of = test.left.target if isinstance(test.left, ir.Walrus) else test.left

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -66,12 +67,13 @@ def called_by_roots(entries: Sequence[Entry], outcomes: Mapping[Any, Outcome]) -
     """What is called, with CUDA, in the runs of the entries that none of the others called: it is theirs without CUDA,
     too, if they come to it."""
     called = {entry.key: outcomes[entry.key].called for entry in entries if entry.key in outcomes}
-    roots = [
-        entry.key
-        for entry in entries
-        if entry.key in called and not any(entry.node in nodes for key, nodes in called.items() if key != entry.key)
-    ]
-    return {node for key in roots for node in called[key]}
+    callers = Counter(node for nodes in called.values() for node in nodes)
+    theirs: set[ir.Node] = set()
+    for entry in entries:
+        own = called.get(entry.key)
+        if own is not None and callers[entry.node] == (entry.node in own):  # nobody but itself calls it
+            theirs |= own
+    return theirs
 
 
 def taken_over(path: str, last: Pass, now: Pass) -> bool:

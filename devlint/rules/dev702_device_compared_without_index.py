@@ -62,7 +62,7 @@ def without_index(event: DeviceCompared, context: TextContext) -> Iterator[Diagn
         message = f"`{event.left}` is no key of `{event.right}`: one has the device's index, the other has none"
         yield Diagnosis(event.site, message, event, trail(event, event.site), "make all keys from the same device")
     if event.kind == "number":
-        side = event.left if event.left.endswith(".index") else event.right
+        side = event.right if event.reversed_operands else event.left
         message = f"`{side}` is None: the device was named without an index, and None is compared with a number"
         yield Diagnosis(
             event.site, message, event, trail(event, event.site), "give the handle an index, or ask for None"

@@ -164,7 +164,7 @@ def is_module(path: str) -> bool:
 def is_closed_base(path: str) -> bool:
     """Whether an external class brings no attributes but those that are known."""
     path = canonical(path)
-    return path in _CLOSED or (path.startswith("torch.nn.") and is_module(path) and "Parallel" not in path)
+    return path in _CLOSED or (path.startswith("torch.nn.") and is_module(path) and path not in _WRAPPERS)
 
 
 def forget() -> None:

@@ -118,6 +118,9 @@ class V:
     def __add__(self, other): return V(self.n + other.n)
     def __setitem__(self, k, v): self.n = v
 v = V(1) + V(2); w = V(0); w["k"] = 7; result = (v.n, w.n)
+class Known:
+    def __contains__(self, key): return key == 1
+result = (1 in Known(), 2 in Known(), 2 not in Known())
 """
 
 

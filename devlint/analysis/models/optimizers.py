@@ -245,8 +245,9 @@ def _load_books(machine: Machine, value: Instance, groups: list[Mapping], given:
             taken.append(Mapping({"params": group.items["params"]}, None, True))
     machine.store.epoch += 1
     machine.store.put(value.fields, "param_groups", Sequence("list", taken))
-    known_place = isinstance(state, Mapping) and len(where) == 1
-    moved = relocated(machine, state, next(iter(where))) if known_place and state is not None else None
+    moved = None
+    if isinstance(state, Mapping) and len(where) == 1:
+        moved = relocated(machine, state, next(iter(where)))
     parameters = value.state.get("params", ())
     items, rest = (moved.items, moved.rest) if isinstance(moved, Mapping) else ({}, None)
     items = {_numbered(key, parameters): part for key, part in items.items()}

@@ -226,7 +226,7 @@ def pool_starmap(machine: Machine, value: Instance, call: Call) -> Value:
 
 
 @method_models(POOL, "apply", "apply_async")
-def poolapply(machine: Machine, value: Instance, call: Call) -> Value:
+def pool_apply(machine: Machine, value: Instance, call: Call) -> Value:
     """`pool.apply(f, args, kwargs)`."""
     function, args, kwargs = call.argument(0, "func"), call.given(1, "args"), call.given(2, "kwds")
     if function is not None:

@@ -1,87 +1,17 @@
-"""Threads and queues: what a thread runs is run when it is started, in the same process."""
+"""Queues between threads: what is put is taken again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.access import call_method
-from devlint.analysis.classes import find
-from devlint.analysis.control import one_way
 from devlint.analysis.dispatch import Call, method_models, models
-from devlint.analysis.models.processes import apply
-from devlint.analysis.models.threads import in_thread
 from devlint.analysis.sequences import any_item, append, rewrite
-from devlint.analysis.values import BOOL, COUNT, NONE, UNKNOWN, Class, External, Instance, Sequence, Value
+from devlint.analysis.values import BOOL, COUNT, NONE, UNKNOWN, External, Instance, Sequence, Value
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
-THREAD: Final = "threading.Thread"
 QUEUE: Final = "queue.Queue"
-
-
-def _apart(machine: Machine, run: Callable[[], Value]) -> None:
-    """Run what another thread does: an error there ends that thread alone."""
-
-    def body() -> None:
-        in_thread(machine, run)
-
-    trying, machine.trying = machine.trying, ()
-    try:
-        one_way(machine, body)
-    finally:
-        machine.trying = trying
-
-
-# -- one thread
-
-
-@models(THREAD)
-def thread(machine: Machine, call: Call) -> Value:
-    """`Thread(target=f, args=...)`."""
-    return initialise_thread(machine, Instance(External(THREAD), machine.site(call.node, call.frame)), call)
-
-
-@models("threading.Timer")
-def timer(machine: Machine, call: Call) -> Value:
-    """`Timer(seconds, f)`: what runs later is not run."""
-    return Instance(External(THREAD), machine.site(call.node, call.frame))
-
-
-@method_models(THREAD, "__init__")
-def initialise_thread(machine: Machine, made: Instance, call: Call) -> Value:
-    """What a thread keeps until it is started: also for classes of the user's own that derive from it."""
-    made.state.update(
-        target=call.given(1, "target"), args=call.given(3, "args"), kwargs=call.given(4, "kwargs"), open=call.open
-    )
-    return made
-
-
-@method_models(THREAD, "start")
-def start_thread(machine: Machine, value: Instance, call: Call) -> Value:
-    """`thread.start()`: its own `run`, or its target."""
-    state = value.state
-    if isinstance(value.cls, Class) and find(value.cls, "run") is not None:
-        _apart(machine, lambda: call_method(machine, value, "run", call.with_arguments([])))
-    elif state.get("target") is not None and not state["open"]:
-        _apart(machine, lambda: apply(machine, state["target"], state["args"], state["kwargs"], call))
-    return NONE
-
-
-@method_models(THREAD, "join", "cancel")
-def thread_method(machine: Machine, value: Instance, call: Call) -> Value:
-    """Nothing that is seen here."""
-    return NONE
-
-
-@method_models(THREAD, "is_alive")
-def thread_alive(machine: Machine, value: Instance, call: Call) -> Value:
-    """Not known."""
-    return BOOL
-
-
-# -- queues
 
 
 @models("queue.Queue", "queue.SimpleQueue")

@@ -1,13 +1,17 @@
-"""Pools of threads: what they are given runs where its result is asked for, with the devices of a new thread."""
+"""Threads, which run when they are started, and pools, which run where a result is asked for: both with the current GPU
+and the default device of a new thread."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.access import call_value, iterate
+from devlint.analysis.access import call_method, call_value, iterate
+from devlint.analysis.classes import find
+from devlint.analysis.control import one_way
 from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
-from devlint.analysis.values import NONE, UNKNOWN, External, Instance, Sequence, Value
+from devlint.analysis.models.processes import apply
+from devlint.analysis.values import BOOL, NONE, UNKNOWN, Class, External, Instance, Sequence, Value
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -16,7 +20,81 @@ if TYPE_CHECKING:
 
 EXECUTOR: Final = "concurrent.futures.ThreadPoolExecutor"
 POOL: Final = "multiprocessing.pool.ThreadPool"
+THREAD: Final = "threading.Thread"
 FUTURE: Final = "concurrent.futures.Future"
+
+
+def _in_thread(machine: Machine, run: Callable[[], Value]) -> Value:
+    """Run what a thread does: the current GPU and the default device are its own."""
+    store, state = machine.store, machine.state
+    current, default = state.current_device, state.default_device
+    store.set(state, "current_device", 0)
+    store.set(state, "default_device", None)
+    try:
+        return run()
+    finally:
+        store.set(state, "current_device", current)
+        store.set(state, "default_device", default)
+
+
+def _apart(machine: Machine, run: Callable[[], Value]) -> None:
+    """Run what another thread does: an error there ends that thread alone."""
+
+    def body() -> None:
+        _in_thread(machine, run)
+
+    trying, machine.trying = machine.trying, ()
+    try:
+        one_way(machine, body)
+    finally:
+        machine.trying = trying
+
+
+@models(THREAD)
+def thread(machine: Machine, call: Call) -> Value:
+    """`Thread(target=f, args=...)`."""
+    return initialise_thread(machine, Instance(External(THREAD), machine.site(call.node, call.frame)), call)
+
+
+@models("threading.Timer")
+def timer(machine: Machine, call: Call) -> Value:
+    """`Timer(seconds, f)`: what runs later is not run."""
+    return Instance(External(THREAD), machine.site(call.node, call.frame))
+
+
+@method_models(THREAD, "__init__")
+def initialise_thread(machine: Machine, made: Instance, call: Call) -> Value:
+    """What a thread keeps until it is started: also for classes of the user's own that derive from it."""
+    made.state.update(
+        target=call.given(1, "target"), args=call.given(3, "args"), kwargs=call.given(4, "kwargs"), open=call.open
+    )
+    return made
+
+
+@method_models(THREAD, "start")
+def start_thread(machine: Machine, value: Instance, call: Call) -> Value:
+    """`thread.start()`: its own `run`, or its target."""
+    state = value.state
+    if isinstance(value.cls, Class) and find(value.cls, "run") is not None:
+        _apart(machine, lambda: call_method(machine, value, "run", call.with_arguments([])))
+    elif state.get("target") is not None and not state["open"]:
+        _apart(machine, lambda: apply(machine, state["target"], state["args"], state["kwargs"], call))
+    return NONE
+
+
+@method_models(THREAD, "join", "cancel")
+def thread_method(machine: Machine, value: Instance, call: Call) -> Value:
+    """Nothing that is seen here."""
+    return NONE
+
+
+@method_models(THREAD, "is_alive")
+def thread_alive(machine: Machine, value: Instance, call: Call) -> Value:
+    """Not known."""
+    return BOOL
+
+
+# -- pools of threads
 
 
 @models(EXECUTOR, "concurrent.futures.thread.ThreadPoolExecutor")
@@ -38,23 +116,10 @@ def enter(machine: Machine, value: Instance, target: Value | None, node: ir.Node
     return value, None
 
 
-def in_thread(machine: Machine, run: Callable[[], Value]) -> Value:
-    """Run what a thread does: the current GPU and the default device are its own."""
-    store, state = machine.store, machine.state
-    current, default = state.current_device, state.default_device
-    store.set(state, "current_device", 0)
-    store.set(state, "default_device", None)
-    try:
-        return run()
-    finally:
-        store.set(state, "current_device", current)
-        store.set(state, "default_device", default)
-
-
-def _future(machine: Machine, function: Value, given: Call) -> Instance:
+def _future(machine: Machine, work: Callable[[], Value], call: Call) -> Instance:
     """What a pool gives for a piece of work."""
-    made = Instance(External(FUTURE), machine.site(given.node, given.frame))
-    made.state.update(function=function, given=given, value=None)
+    made = Instance(External(FUTURE), machine.site(call.node, call.frame))
+    made.state.update(work=work, value=None)
     return made
 
 
@@ -63,26 +128,24 @@ def submit(machine: Machine, instance: Instance, call: Call) -> Value:
     """`pool.submit(f, *args)`."""
     if not call.positional:
         return UNKNOWN
-    return _future(machine, call.positional[0], call.with_arguments(call.positional[1:], call.keywords))
+    function, given = call.positional[0], call.with_arguments(call.positional[1:], call.keywords)
+    return _future(machine, lambda: call_value(machine, function, given), call)
 
 
 @method_models(POOL, "apply")
-def apply(machine: Machine, instance: Instance, call: Call) -> Value:
+def pool_apply(machine: Machine, instance: Instance, call: Call) -> Value:
     """`pool.apply(f, args, kwds)`: waits for the result."""
-    made = apply_async(machine, instance, call)
+    made = pool_apply_async(machine, instance, call)
     return result(machine, made, call) if isinstance(made, Instance) else made
 
 
 @method_models(POOL, "apply_async")
-def apply_async(machine: Machine, instance: Instance, call: Call) -> Value:
+def pool_apply_async(machine: Machine, instance: Instance, call: Call) -> Value:
     """`pool.apply_async(f, args, kwds)`."""
-    function, args = call.argument(0, "func"), call.given(1, "args")
-    if function is None or call.given(2, "kwds") is not None:
+    function, args, kwargs = call.argument(0, "func"), call.given(1, "args"), call.given(2, "kwds")
+    if function is None:
         return UNKNOWN
-    found = iterate(machine, args, call.node, call.frame) if args is not None else None
-    if args is not None and (found is None or found.open):
-        return UNKNOWN
-    return _future(machine, function, call.with_arguments([] if found is None else found.items))
+    return _future(machine, lambda: apply(machine, function, args, kwargs, call), call)
 
 
 @method_models(FUTURE, "result", "get")
@@ -90,8 +153,7 @@ def result(machine: Machine, instance: Instance, call: Call) -> Value:
     """`future.result()`: what the work gives, or raises."""
     known: Value | None = instance.state["value"]
     if known is None:
-        function, given = instance.state["function"], instance.state["given"]
-        known = in_thread(machine, lambda: call_value(machine, function, given))
+        known = _in_thread(machine, instance.state["work"])
         machine.store.put(instance.state, "value", known)
     return known
 
@@ -112,7 +174,7 @@ def map_all(machine: Machine, instance: Instance, call: Call) -> Value:
     if not rows:
         return UNKNOWN
     given = call.with_arguments([call.positional[0], *rows])
-    made = in_thread(machine, lambda: call_value(machine, External("builtins.map"), given))
+    made = _in_thread(machine, lambda: call_value(machine, External("builtins.map"), given))
     found = iterate(machine, made, call.node, call.frame)
     return made if found is None else Sequence("list", found.items, found.open)
 
@@ -121,14 +183,14 @@ def map_all(machine: Machine, instance: Instance, call: Call) -> Value:
 def starmap(machine: Machine, instance: Instance, call: Call) -> Value:
     """`pool.starmap(f, tuples)`."""
     rows = iterate(machine, call.positional[1], call.node, call.frame) if len(call.positional) > 1 else None
-    if rows is None or not all(isinstance(row, Sequence) and not row.open for row in rows.items):
+    if rows is None:
         return UNKNOWN
-    calls = [call.with_arguments(row.items) for row in rows.items if isinstance(row, Sequence)]
+    function = call.positional[0]
 
     def work() -> Value:
-        return Sequence("list", [call_value(machine, call.positional[0], given) for given in calls], rows.open)
+        return Sequence("list", [apply(machine, function, row, None, call) for row in rows.items], rows.open)
 
-    return in_thread(machine, work)
+    return _in_thread(machine, work)
 
 
 def _is(instance: Instance, path: str) -> bool:
