@@ -10,6 +10,7 @@ from devlint.analysis.devices import resolve
 from devlint.analysis.dispatch import METHODS, Call
 from devlint.analysis.module_state import ModuleState
 from devlint.analysis.modules import CONTAINERS
+from devlint.analysis.opaque import hide_parameters, is_opaque
 from devlint.analysis.results import derived
 from devlint.analysis.values import (
     UNKNOWN,
@@ -65,6 +66,9 @@ def initialise_builtin(machine: Machine, instance: Instance, path: str, row: Row
     if row is None:
         return
     bound: dict[str, Any] = table.bind(row, call.positional, call.keywords)
+    if is_opaque(row):
+        hide_parameters(machine, instance, row, bound, call)
+        return
     if "loss" in row.flags:
         _note_reduction(machine, instance, bound, call)
     in_forward = _inside_forward(machine)

@@ -9,14 +9,16 @@ from devlint.analysis.access import call_value
 from devlint.analysis.backward import wait_for_module
 from devlint.analysis.calls import invoke, untraced
 from devlint.analysis.classes import find, modelled
-from devlint.analysis.dispatch import Call
+from devlint.analysis.dispatch import METHODS, Call
 from devlint.analysis.machine import SCRIPTED, TRACE, Trace
 from devlint.analysis.meeting import Part, meet, operands_in
 from devlint.analysis.models import parallel
+from devlint.analysis.module_state import HIDDEN
 from devlint.analysis.modules import (
     CONTAINERS,
     builtin_path,
     class_name,
+    device_of_module,
     in_order,
     registered,
 )
@@ -48,7 +50,7 @@ def call_module(machine: Machine, value: Instance, call: Call) -> Value:
     module = value.module
     assert module is not None
     if module.forward is not None and machine.trace is None and _is_as_built(value):
-        return _apply_forward(machine, value, module.forward, call)
+        return call_by_row(machine, value, module.forward, call)
     own = value.state.get(TRACE)
     if own is not None and machine.trace is not own:
         return run_traced(machine, own, lambda: call_module(machine, value, call))
@@ -141,7 +143,7 @@ def call_builtin(machine: Machine, value: Instance, call: Call) -> Value:
     assert module is not None
     path = builtin_path(value)
     if path is None:
-        return UNKNOWN
+        return _call_opaque(machine, value, call) if HIDDEN in value.fields else UNKNOWN
     if path == "torch.nn.Sequential" and module.children is not None:
         result: Value = call.positional[0] if call.positional else UNKNOWN
         for child in in_order(value):
@@ -150,7 +152,21 @@ def call_builtin(machine: Machine, value: Instance, call: Call) -> Value:
     row = table.lookup(f"{path}.forward")
     if row is None or path in CONTAINERS:
         return UNKNOWN
-    return _apply_forward(machine, value, row, call)
+    return call_by_row(machine, value, row, call)
+
+
+def _call_opaque(machine: Machine, value: Instance, call: Call) -> Value:
+    """Call a module of another library: what its row demands must be where its parameters are, if all are together."""
+    row = None if value.module is None else value.module.row
+    forward = table.lookup(f"{row.base}.forward") if row is not None and row.base else None
+    if row is None or forward is None:
+        return UNKNOWN
+    model = METHODS.get(row.base, {}).get("forward")
+    if model is not None:
+        return model(machine, value, call) or UNKNOWN
+    if device_of_module(value) is None:
+        return row_result(machine, forward, None, {}, call)
+    return call_by_row(machine, value, forward, call)
 
 
 def _is_read(parameter: str, bound: dict[str, Any]) -> bool:
@@ -159,7 +175,8 @@ def _is_read(parameter: str, bound: dict[str, Any]) -> bool:
     return isinstance(padding, Tensor)
 
 
-def _apply_forward(machine: Machine, value: Instance, row: Row, call: Call) -> Value:
+def call_by_row(machine: Machine, value: Instance, row: Row, call: Call) -> Value:
+    """Call a module as the row of its forward says: what is demanded against what it holds, then the result."""
     agreed = _agreed(machine, value, row, call)
     if agreed is not None:
         return row_result(machine, row, agreed, {**value.fields, row.parameters[0].name: call.positional[0]}, call)
@@ -186,7 +203,8 @@ def _apply_forward(machine: Machine, value: Instance, row: Row, call: Call) -> V
     if not state and row.effect != "transparent":
         held_tensors = [t for t, _, _ in registered(value)]
         if held_tensors and row.demands:
-            state.append(Part(held_tensors[0], "strict", None, f"{name}.weight", "weight"))
+            what = f"{name}.parameters()" if HIDDEN in value.fields else f"{name}.weight"
+            state.append(Part(held_tensors[0], "strict", None, what, "weight"))
     main, clashed = meet(machine, [*parts, *state], name, call.node, call.frame, row.name)
     if clashed:
         return _poisoned(row)

@@ -28,6 +28,7 @@ from devlint.analysis.modules import (
     registered,
     submodules,
 )
+from devlint.analysis.opaque import attribute_of_opaque
 from devlint.analysis.results import derived, loaded_tensor
 from devlint.analysis.values import (
     MAX_ITEMS,
@@ -66,6 +67,9 @@ def module_method(machine: Machine, value: Instance, name: str, call: Call) -> V
     known = base_method(machine, value, name, call)
     if known is not UNKNOWN or name in MODULE_METHODS:
         return known
+    inside = attribute_of_opaque(machine, value, name)
+    if inside is not None:
+        return call_value(machine, inside, call)
     getter = find(value.cls, "__getattr__")
     if getter is not None:
         return call_value(machine, module_attribute(machine, value, name, call.node, call.frame), call)

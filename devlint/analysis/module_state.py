@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site
     from devlint.analysis.values import Value
+
+
+HIDDEN: Final = "*"
+"""The field of a module of another library that stands for all of its parameters."""
 
 
 class ModuleState:

@@ -11,7 +11,8 @@ from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import Call, Iteration
 from devlint.analysis.events import ModuleHasNoDevice, WrapperAttribute
 from devlint.analysis.leaves import note_unregistered, refuse_copy
-from devlint.analysis.module_state import ModuleState
+from devlint.analysis.module_state import HIDDEN, ModuleState
+from devlint.analysis.opaque import attribute_of_opaque, item_of_opaque
 from devlint.analysis.results import device_of
 from devlint.analysis.values import (
     POISON,
@@ -90,7 +91,7 @@ def own_tensors(value: Instance) -> Iterator[tuple[str | None, Tensor]]:
     for name, held in list(value.fields.items()):
         field = present(held)
         if isinstance(field, Tensor) and module.kinds.get(name) in ("parameter", "buffer"):
-            yield name, field
+            yield None if name == HIDDEN else name, field
 
 
 def named_modules(value: Instance, prefix: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, Instance]]:
@@ -166,8 +167,12 @@ def device_of_module(instance: Instance) -> str | None:
 
 
 def class_name(value: Instance) -> str:
-    """The name of an instance's class."""
-    return value.cls.name if isinstance(value.cls, Class) else value.cls.path.rpartition(".")[2]
+    """The name of an instance's class, or of the function that makes such modules; `C.from_pretrained` makes a `C`."""
+    if isinstance(value.cls, Class):
+        return value.cls.name
+    path, _, last = value.cls.path.rpartition(".")
+    maker = path.rpartition(".")[2]
+    return maker if maker[:1].isupper() and last[:1].islower() else last
 
 
 MODULE_METHODS = frozenset(
@@ -227,6 +232,9 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
     if name == "module" and value.state.get("inner") is not None:
         inner: Value = value.state["inner"]
         return inner
+    inside = attribute_of_opaque(machine, value, name)
+    if inside is not None:
+        return inside
     if name in (
         "in_features",
         "out_features",
@@ -295,6 +303,8 @@ def module_item(machine: Machine, value: Instance, index: Value, node: ir.Node, 
     """`sequential[0]`, `module_dict["name"]`."""
     module = value.module
     assert module is not None
+    if HIDDEN in value.fields:
+        return item_of_opaque(machine, value, index, node, frame)
     if isinstance(index, Const):
         if isinstance(index.value, str):
             return value.fields.get(index.value, UNKNOWN)

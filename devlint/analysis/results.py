@@ -321,6 +321,12 @@ def build(form: str, main: Tensor, rank: int | None) -> Value:
         return Sequence("tuple", [derived(main, main.rank), derived(main, main.rank)], True)
     if form.startswith("tuple("):
         return Sequence("tuple", [_without_dtype(build(part, main, None)) for part in _split(form[6:-1])])
+    if form.startswith("mapping("):
+        return Mapping({name: _without_dtype(derived(main, rank)) for name in _split(form[8:-1])}, None, True)
+    if form == "outputs":
+        outputs = Instance(External("transformers.ModelOutput"))
+        outputs.state["like"] = derived(main, None)
+        return outputs
     if form.startswith("named("):
         names = [name.strip() for name in form[6:-1].split(",")]
         made = Instance(External("torch.return_types"))

@@ -74,7 +74,8 @@ def two_devices(event: MixedDevices, context: TextContext) -> Iterator[Diagnosis
     if event.cause == "factory":
         culprit = event.culprit
         made = text.quoted(context.text(event.root))
-        message = f"{made} is created on {culprit.device} without `device=`, and {text.meeting(event)}"
+        how = "" if any(mark.kind == "host" for mark in culprit.marks) else " without `device=`"
+        message = f"{made} is created on {culprit.device}{how}, and {text.meeting(event)}"
         yield Diagnosis(event.root, message, event, text.clash_trace(event))
 
 

@@ -37,12 +37,14 @@ _KERNELS = {
     "cat": "cat tensors",
     "cdist": "__cdist_forward x1 x2",
     "clamp": "clamp_Tensor input=self min max",
+    "denoiser": "addmm weight=self sample=mat1 timestep=mat1 encoder_hidden_states=mat1",
     "dot": "_dot input=self tensor",
-    "embedding": "_index_select weight=self input=index indices=index",
+    "embedding": "_index_select weight=self input=index indices=index input_ids=index token_type_ids=index",
     "embedding_bag": "__embedding_bag weight input=indices offsets",
     "equal": "_equal input=self other",
     "gather": "gather input=self index",
     "grid_sample": "_grid_sampler_2d input grid",
+    "graph": "mm x=self weight=mat2",
     "group_norm": "_native_group_norm input weight bias",
     "index_add": "index_add input=self index source",
     "index_copy": "index_copy input=self index source",
@@ -152,6 +154,10 @@ def _mixed(facts: _Facts) -> str:
     if name == "parameters_to_vector":
         return "TypeError: Found two parameters on different devices, this is currently not supported."
     family = row.family if row is not None else ""
+    if family == "graph" and "x" in devices and devices["x"] == devices.get("weight"):
+        operands, family = [("input", devices["x"]), ("index", devices.get("edge_index", "cpu"))], "index_select"
+    if family == "model":
+        family = "conv" if devices.keys() & {"pixel_values", "input_values", "input_features"} else "embedding"
     if family == "conv":
         return _convolution(devices)
     if family == "rnn":
@@ -227,7 +233,9 @@ def _two_devices(operands: Operands) -> str:
 
 
 def _convolution(devices: dict[str, str]) -> str:
-    given = devices.get("input") or devices.get("self") or "cuda:0"
+    given = devices.get("input") or devices.get("self")
+    if given is None:
+        given = next((device for name, device in devices.items() if name not in ("weight", "bias")), "cuda:0")
     for name in ("weight", "bias"):
         device = devices.get(name, given)
         if device.partition(":")[0] != given.partition(":")[0]:

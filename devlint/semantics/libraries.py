@@ -40,6 +40,10 @@ _PREFIXES = (
 
 _DISTRIBUTION = re.compile(r"torch\.distributions\.(?!constraint)\w+\.[A-Z]\w*")
 """A class of distributions or transforms where it is defined."""
+_VISION = re.compile(
+    r"(torchvision\.(?:transforms|datasets|models(?:\.detection|\.segmentation|\.video)?)\.)(?:[a-z_]\w*\.)+(?=[A-Z])"
+)
+"""A class of torchvision where it is defined, or in the second version of its transforms."""
 _TRANSFORMED = frozenset(
     "LogNormal HalfNormal HalfCauchy Gumbel Kumaraswamy LogisticNormal Pareto RelaxedBernoulli Weibull InverseGamma "
     "RelaxedOneHotCategorical".split()
@@ -140,6 +144,8 @@ def canonical(path: str) -> str:
     if path.startswith("torch.nn.modules."):
         last = path.rpartition(".")[2]
         return f"torch.nn.{last}" if last[:1].isupper() else path  # its files keep their names
+    if path.startswith("torchvision."):
+        return _VISION.sub(r"\1", path)
     if path.startswith("torch.distributions.") and _DISTRIBUTION.fullmatch(path):
         return "torch.distributions." + path.rpartition(".")[2]
     return path
@@ -232,6 +238,7 @@ _NO_VALUES = frozenset(
         "torch.utils.data.TensorDataset",
         "argparse.ArgumentParser",
         "argparse.Namespace",
+        "PIL.Image.Image",
         "logging.Logger",
         "threading.Thread",
         "types.SimpleNamespace",
@@ -286,6 +293,17 @@ _FOR_GPUS = frozenset(
     "torch_tensorrt transformer_engine".split()
 )
 """Packages that are built for CUDA alone, by their own installation pages."""
+
+
+_MOVERS = re.compile(
+    r"\w*(Trainer|Learner|Engine|Estimator|Pipeline)|fit|train|initialize|init_inference|prepare\w*|\w*dispatch\w*|parallelize\w*|fully_shard"
+)
+
+
+def may_move(path: str) -> bool:
+    """Whether a library may move the modules that it is given by this name: trainers, engines, launchers."""
+    root, _, _ = path.partition(".")
+    return root not in ("builtins", "numpy") and _MOVERS.fullmatch(path.rpartition(".")[2]) is not None
 
 
 _HOLDS_NOTHING = frozenset("io logging pathlib".split())

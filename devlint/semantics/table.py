@@ -172,6 +172,9 @@ _LIBRARIES = {
     "torchvision": "vision",
     "timm": "vision",
     "torchaudio": "vision",
+    "einops": "vision",
+    "clip": "vision",
+    "open_clip": "vision",
     "torchmetrics": "training",
     "transformers": "training",
     "diffusers": "training",
@@ -302,6 +305,18 @@ def rows(table: str) -> Iterator[Row]:
         yield parse(name, line)
 
 
+_PRETRAINED = [
+    (re.compile(rf"transformers\.(?:\w+\.)*(?!TF|Flax){kind}\.(from_pretrained|from_config|_from_config)"), base)
+    for kind, base in (
+        (r"[A-Z]\w*(?:Model|For[A-Z]\w*)", "transformers.PreTrainedModel"),
+        (r"[A-Z]\w*Tokenizer(?:Fast)?", "transformers.PreTrainedTokenizerBase"),
+        (r"[A-Z]\w*ImageProcessor(?:Fast)?", "transformers.BaseImageProcessor"),
+        (r"[A-Z]\w*(?:Processor|FeatureExtractor)", "transformers.ProcessorMixin"),
+    )
+]
+"""The class methods that make what transformers has hundreds of classes for, which are named alike."""
+
+
 def _find(path: str) -> Row | None:
     if path.startswith("torch."):
         for pattern, public in _MOVED:
@@ -309,6 +324,11 @@ def _find(path: str) -> Row | None:
                 path = match.expand(public)
                 break
     table = _file_of(path)
+    if path.startswith("transformers."):
+        for pattern, base in _PRETRAINED:
+            match = pattern.fullmatch(path)
+            if match is not None and (line := _lines("training").get(f"{base}.{match[1]}")):
+                return parse(path, line)
     for lines in (_own, _lines(table) if table else {}):
         if line := lines.get(path) or lines.get(path.rpartition(".")[0] + ".*"):
             return parse(path, line)

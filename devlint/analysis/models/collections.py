@@ -38,6 +38,7 @@ DICTS: Final = (
     "collections.defaultdict",
     "collections.UserDict",
     "typing.Dict",
+    "transformers.BatchEncoding",
 )
 LISTS: Final = ("builtins.list", "collections.UserList", "collections.deque", "builtins.set")
 TUPLES: Final = ("builtins.tuple", "typing.NamedTuple")

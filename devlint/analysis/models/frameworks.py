@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
-from devlint.analysis.classes import external_bases
-from devlint.analysis.dispatch import Call, method_models, models
+from devlint.analysis.classes import external_bases, find
+from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
+from devlint.analysis.models import library
+from devlint.analysis.models.torch_data import LOADER, PLACED
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.values import (
     NONE,
     UNKNOWN,
     Bound,
     Class,
+    DeviceValue,
+    External,
     Function,
     Instance,
     Sequence,
@@ -23,8 +27,10 @@ from devlint.analysis.values import (
 )
 from devlint.semantics import libraries
 from devlint.semantics.libraries import LIGHTNING_MODULE
+from devlint.syntax import ir
 
 if TYPE_CHECKING:
+    from devlint.analysis.events import Site
     from devlint.analysis.machine import Machine
 
 _BATCH_HOOKS = frozenset("training_step validation_step test_step predict_step".split())
@@ -40,6 +46,39 @@ def trainer(machine: Machine, call: Call) -> Value | None:
     if wanted and machine.device_count == 0 and not machine.trying:
         machine.crash(None, machine.site(call.node, call.frame))
     return None
+
+
+_RUN = {
+    "fit": ("training_step", "validation_step"),
+    "validate": ("validation_step",),
+    "test": ("test_step",),
+    "predict": ("predict_step",),
+}
+_ACCELERATORS = ("gpu", "cuda", "auto")
+
+
+@method_models("lightning.Trainer", *_RUN)
+def run_steps(machine: Machine, value: Instance, call: Call) -> Value | None:
+    """`trainer.fit(module)` runs the steps of a module that the program built, with it on the GPU if that is asked for.
+
+    A trainer that is told nothing chooses the GPU since Lightning 2.0, and the CPU before.
+    """
+    module = call.argument(0, "model")
+    asked = value.state["arguments"].get("accelerator")
+    if constant(asked) not in _ACCELERATORS or not machine.has_cuda:
+        return None
+    if isinstance(module, Instance) and module.module is not None and isinstance(module.cls, Class):
+        for name in _RUN[_called(call)]:
+            found = find(module.cls, name)
+            if found is not None and isinstance(found[0], Function):
+                enter_hook(machine, module.cls, module, found[0], call)
+    return None
+
+
+def _called(call: Call) -> str:
+    """The name of the method of a trainer that is called."""
+    function = call.node.function if isinstance(call.node, ir.Call) else None
+    return function.name if isinstance(function, ir.Attribute) and function.name in _RUN else "fit"
 
 
 def is_hook(cls: Class, name: str) -> bool:
@@ -83,7 +122,60 @@ def lightning_nothing(machine: Machine, instance: Instance, call: Call) -> Value
     return NONE
 
 
-@models("accelerate.Accelerator.prepare")
-def prepare(machine: Machine, call: Call) -> Value:
-    """`accelerator.prepare(...)` moves everything where it wants."""
-    return UNKNOWN
+# -- accelerate
+
+ACCELERATOR: Final = "accelerate.Accelerator"
+
+
+def _place(machine: Machine, value: Instance) -> str | None:
+    """The device of an accelerator; None where its arguments may choose another, or leave what it prepares alone."""
+    given = value.state["arguments"]
+    if value.state["open"] or any(name in given for name in ("cpu", "device_placement")):
+        return None
+    machine.consulted.add("accelerator")
+    return "cuda:0" if machine.has_cuda else "cpu"
+
+
+@models(ACCELERATOR)
+def accelerator(machine: Machine, call: Call) -> Value:
+    """`Accelerator()`: the GPU where there is one; each process that a launcher started has its own."""
+    made = Instance(External(ACCELERATOR), machine.site(call.node, call.frame))
+    made.state.update(arguments=dict(call.keywords), open=call.open or bool(call.positional))
+    return made
+
+
+@on(INSTANCE_ATTRIBUTES, ACCELERATOR)
+def accelerator_attribute(machine: Machine, value: Instance, name: str, site: Site) -> Value | None:
+    """`accelerator.device`."""
+    place = _place(machine, value) if name == "device" else None
+    return None if place is None else DeviceValue(place.partition(":")[0], None)
+
+
+@method_models(ACCELERATOR, "prepare")
+def prepare(machine: Machine, value: Instance, call: Call) -> Value:
+    """`accelerator.prepare(model, optimizer, loader)`: modules are moved, loaders will move what they yield."""
+    place = _place(machine, value)
+    if place is None or call.open or call.keywords:
+        library.lose_modules(machine, call.values())
+        return UNKNOWN
+    made = [_prepared(machine, part, place, call) for part in call.positional]
+    return made[0] if len(made) == 1 else Sequence("tuple", made)
+
+
+@method_models(ACCELERATOR, "prepare_model", "prepare_data_loader", "prepare_optimizer")
+def prepare_one(machine: Machine, value: Instance, call: Call) -> Value:
+    """One of those."""
+    return prepare(machine, value, call.with_arguments(call.positional[:1]))
+
+
+def _prepared(machine: Machine, part: Value, place: str, call: Call) -> Value:
+    if not isinstance(part, Instance):
+        return UNKNOWN
+    if part.module is not None:
+        move_module(machine, part, place, call.node, call.frame)
+        return part
+    if LOADER in external_bases(part.cls):
+        machine.store.epoch += 1
+        machine.store.put(part.state, PLACED, place)
+        return part
+    return part if part.state.get("params") is not None else UNKNOWN

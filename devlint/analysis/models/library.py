@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.building import construct_builtin
-from devlint.analysis.derived import Kept
+from devlint.analysis.derived import Kept, Unbuilt
 from devlint.analysis.devices import device_of_default_type, legacy_error, resolve, use
 from devlint.analysis.dispatch import METHODS, Call
 from devlint.analysis.events import LegacyType
@@ -14,6 +14,7 @@ from devlint.analysis.models import metrics
 from devlint.analysis.models.distributions import FAMILY, apply, construct, initialise
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.module_state import ModuleState
+from devlint.analysis.modules import registered
 from devlint.analysis.results import nesting, plain_result
 from devlint.analysis.rows import apply_row
 from devlint.analysis.tensor_methods import moved, tensor_method
@@ -59,7 +60,11 @@ def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = N
         return legacy
     row = table.lookup(path)
     if row is None:
+        if libraries.may_move(path):
+            lose_modules(machine, arguments.values())
         return _initialised(machine, path, arguments) if path.endswith(".__init__") else UNKNOWN
+    if "havoc" in row.flags:
+        lose_modules(machine, arguments.values())
     if row.effect == "module":
         return construct_builtin(machine, path, row, arguments)
     if row.effect == "instance":
@@ -70,6 +75,17 @@ def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = N
         makes_array = row.result == "array" and row.rank != "unknown"
         return plain_result(row, table.bind(row, arguments.positional, arguments.keywords)) if makes_array else UNKNOWN
     return apply_row(machine, row, arguments)
+
+
+def lose_modules(machine: Machine, values: list[Value], depth: int = 2) -> None:
+    """What a library moves as it likes may be anywhere."""
+    for value in values:
+        if isinstance(value, Instance) and value.module is not None:
+            for tensor, _, _ in list(registered(value)):
+                machine.store.set(tensor, "device", None)
+        elif depth and isinstance(value, (Sequence, Mapping)):
+            parts = value.items if isinstance(value, Sequence) else list(value.items.values())
+            lose_modules(machine, parts, depth - 1)
 
 
 def _initialised(machine: Machine, path: str, arguments: Call) -> Value:
@@ -175,14 +191,38 @@ def method(machine: Machine, value: Instance, name: str, arguments: Call, paths:
         row = table.lookup(path)
         bases = [path, row.base] if row is not None and row.base else [path]
         for base in bases:
+            model = METHODS.get(base, {}).get(name) if base != path else None
+            answer = None if model is None else _answer(machine, model, value, arguments)
+            if answer is not None:
+                return answer
             found = table.lookup(f"{base}.{name}")
             if found is not None:
                 if base == "torch.distributions.Distribution":
                     return apply(machine, value, found, arguments)
+                if "havoc" in found.flags:
+                    lose_modules(machine, arguments.values())
+                if value.module is not None:
+                    return _of_module(machine, value, found, arguments)
                 return apply_row(machine, found, arguments)
         if row is not None and row.to and name in ("to", "cuda", "cpu"):
             return _move(machine, value, row.to, name, arguments)
     return UNKNOWN
+
+
+def _answer(machine: Machine, model: Any, value: Instance, arguments: Call) -> Value | None:
+    """What a model says of a method; nothing is known of an object that was never built."""
+    try:
+        answer: Value | None = model(machine, value, arguments)
+    except Unbuilt:
+        return UNKNOWN
+    return answer
+
+
+def _of_module(machine: Machine, value: Instance, row: Row, arguments: Call) -> Value:
+    """A method of a library's module: its parameters stand for the module itself, where all are together."""
+    held = [tensor for tensor, _, _ in registered(value)]
+    together = len({tensor.device for tensor in held}) == 1
+    return apply_row(machine, row, arguments, held[0] if together else Tensor(None))
 
 
 def _move(machine: Machine, value: Instance, how: str, name: str, arguments: Call) -> Value:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 LOADER: Final = "torch.utils.data.DataLoader"
+PLACED: Final = "placed"
+"""Under this key of its state, a loader keeps the device to which accelerate moves its batches."""
 
 
 @models(LOADER)
@@ -81,6 +83,11 @@ def iterate_loader(machine: Machine, value: Instance, call: Call) -> Value:
     first = _batch(machine, value, call)
     if first is None:
         return UNKNOWN
+    place = value.state.get(PLACED)
+    if place is not None:
+        from devlint.analysis.models.library import moved_value
+
+        first = moved_value(machine, first, place, call)
     return Sequence("generator", [first, _copy(first)], True)
 
 
@@ -118,7 +125,9 @@ def _batch(machine: Machine, value: Instance, call: Call) -> Value | None:
     try:
         sample = _sample(machine, dataset, call)
         if sample is None:
-            return None
+            if value.state["collate"] is None:
+                return None
+            sample = UNKNOWN
         if machine.worker is not None and machine.worker.site is site:
             _check_held(machine, sample, site)
         collate = value.state["collate"]
@@ -128,6 +137,8 @@ def _batch(machine: Machine, value: Instance, call: Call) -> Value | None:
             batch = collated(machine, sample, call) if value.state["batched"] else sample
     finally:
         machine.worker = before
+    if batch is UNKNOWN:
+        return None
     return _pinned(machine, value, batch, call) if value.state["pin"] and machine.has_cuda else batch
 
 

@@ -1,0 +1,73 @@
+"""pandas and scikit-learn: tables and what is split off from them are in host memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
+from devlint.analysis.results import derived
+from devlint.analysis.values import SOME_RANK, UNKNOWN, Array, External, Instance, Sequence, Tensor, Value
+
+if TYPE_CHECKING:
+    from devlint.analysis.events import Site
+    from devlint.analysis.machine import Machine
+
+FRAME: Final = "pandas.DataFrame"
+_READERS: Final = "read_csv read_excel read_parquet read_json read_table read_feather read_hdf concat merge get_dummies"
+_SAME: Final = frozenset(
+    "__getitem__ drop dropna fillna sample head tail sort_values reset_index set_index astype apply map replace rename "
+    "copy query nlargest nsmallest drop_duplicates clip shift rolling diff abs round loc iloc T".split()
+)
+"""What gives another table or column."""
+
+
+def _frame(machine: Machine, call: Call) -> Instance:
+    return Instance(External(FRAME), machine.site(call.node, call.frame))
+
+
+@models(*(f"pandas.{name}" for name in _READERS.split()))
+def read(machine: Machine, call: Call) -> Value:
+    """`pandas.read_csv(path)`: a table."""
+    return _frame(machine, call)
+
+
+@method_models(FRAME, *_SAME)
+def changed(machine: Machine, value: Instance, call: Call) -> Value:
+    """`table.drop(...)`, `table["column"]`: tables and columns behave alike here."""
+    return _frame(machine, call)
+
+
+@method_models(FRAME, "to_numpy")
+def to_numpy(machine: Machine, value: Instance, call: Call) -> Value:
+    """`table.to_numpy()`."""
+    return Array(SOME_RANK)
+
+
+@on(INSTANCE_ATTRIBUTES, FRAME)
+def frame_attribute(machine: Machine, value: Instance, name: str, site: Site) -> Value | None:
+    """`table.values`, `table.iloc`."""
+    if name == "values":
+        return Array(SOME_RANK)
+    return Instance(External(FRAME), site) if name in ("loc", "iloc", "T") else None
+
+
+@models("sklearn.model_selection.train_test_split")
+def split(machine: Machine, call: Call) -> Value:
+    """`train_test_split(x, y)`: of each two parts, of its own kind, where it is."""
+    if call.open:
+        return UNKNOWN
+    parts: list[Value] = []
+    for given in call.positional:
+        parts += [_rows_of(given), _rows_of(given)]
+    return Sequence("list", parts)
+
+
+def _rows_of(given: Value) -> Value:
+    """Some rows of what is split."""
+    if isinstance(given, Tensor):
+        return derived(given)
+    if isinstance(given, Array):
+        return Array(given.rank)
+    if isinstance(given, Sequence):
+        return Sequence("list", list(given.items), True)
+    return given if isinstance(given, Instance) else UNKNOWN

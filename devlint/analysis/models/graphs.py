@@ -1,0 +1,77 @@
+"""PyG: data sets of graphs, the data that they give, and the batches of its loaders."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
+from devlint.analysis.values import (
+    SLICE,
+    SOME_RANK,
+    UNKNOWN,
+    Const,
+    External,
+    Instance,
+    Scalar,
+    Sequence,
+    Tensor,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from devlint.analysis.events import Site
+    from devlint.analysis.machine import Machine
+
+DATA: Final = "torch_geometric.data.Data"
+BATCH: Final = "torch_geometric.data.Batch"
+DATASET: Final = "torch_geometric.data.Dataset"
+LOADER: Final = "torch_geometric.loader.DataLoader"
+
+_TENSORS: Final = frozenset(
+    "x edge_index edge_attr edge_weight edge_type y pos z batch ptr train_mask val_mask test_mask".split()
+)
+
+
+def _read(machine: Machine, call: Call, path: str) -> Instance:
+    """Data as they were read: their tensors are on the CPU."""
+    made = Instance(External(path), machine.site(call.node, call.frame))
+    made.state["device"] = "cpu"
+    made.state["read"] = machine.origin("host", call.node, call.frame, "cpu", path)
+    return made
+
+
+@method_models(DATASET, "__getitem__")
+def graph(machine: Machine, value: Instance, call: Call) -> Value:
+    """`dataset[0]`: a graph; a mask or a slice gives another data set."""
+    index = call.positional[0] if call.positional else UNKNOWN
+    is_one = isinstance(index, (Const, Scalar)) and index is not SLICE
+    return _read(machine, call, DATA) if is_one else value
+
+
+@models(LOADER, "torch_geometric.data.DataLoader")
+def loader(machine: Machine, call: Call) -> Value:
+    """`DataLoader(dataset)` of PyG: what it yields is on the CPU, for a data set whose graphs are."""
+    made = Instance(External(LOADER), machine.site(call.node, call.frame))
+    made.state["dataset"] = call.argument(0, "dataset") or UNKNOWN
+    return made
+
+
+@method_models(LOADER, "__iter__")
+def batches(machine: Machine, value: Instance, call: Call) -> Value:
+    """Batches of the graphs of a data set of the library."""
+    dataset = value.state["dataset"]
+    if not isinstance(dataset, Instance) or not isinstance(dataset.cls, External):
+        return UNKNOWN
+    return Sequence("generator", [_read(machine, call, BATCH), _read(machine, call, BATCH)], True)
+
+
+@on(INSTANCE_ATTRIBUTES, DATA, BATCH)
+def part(machine: Machine, value: Instance, name: str, site: Site) -> Value | None:
+    """`data.x`: where the data are, if nobody has put it elsewhere."""
+    device = value.state.get("device")
+    if "read" not in value.state or name not in _TENSORS:
+        return None
+    origin = value.state["read"] if device == "cpu" else None
+    made = Tensor(device, SOME_RANK, origin)
+    machine.store.put(value.fields, name, made)
+    return made

@@ -1,0 +1,158 @@
+"""transformers: what tokenizers and processors make, and what models give back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, on
+from devlint.analysis.results import derived
+from devlint.analysis.values import (
+    SLICE,
+    UNKNOWN,
+    Const,
+    External,
+    Instance,
+    Mapping,
+    Sequence,
+    Tensor,
+    Value,
+    const,
+    constant,
+    is_none,
+)
+
+if TYPE_CHECKING:
+    from devlint.analysis.events import Site
+    from devlint.analysis.machine import Machine
+
+TOKENIZER: Final = "transformers.PreTrainedTokenizerBase"
+PROCESSOR: Final = "transformers.ProcessorMixin"
+COLLATOR: Final = "transformers.DataCollatorWithPadding"
+IMAGES: Final = "transformers.BaseImageProcessor"
+ENCODING: Final = "transformers.BatchEncoding"
+OUTPUT: Final = "transformers.ModelOutput"
+
+_SINGLE: Final = frozenset(
+    "logits last_hidden_state pooler_output start_logits end_logits prediction_logits seq_relationship_logits "
+    "image_embeds text_embeds logits_per_image logits_per_text encoder_last_hidden_state mc_logits pred_boxes "
+    "pred_masks predicted_depth sample".split()
+)
+_SEVERAL: Final = frozenset(
+    "hidden_states attentions cross_attentions decoder_hidden_states encoder_hidden_states".split()
+)
+
+
+# -- encodings
+
+
+def _encoding(machine: Machine, call: Call, names: tuple[str, ...]) -> Value:
+    """A dict of what was asked for: with `return_tensors="pt"` tensors on the CPU, of which some have known names."""
+    made = Instance(External(ENCODING), machine.site(call.node, call.frame))
+    data = Mapping({}, None, True)
+    if constant(call.keywords.get("return_tensors")) == "pt" and "device" not in call.keywords:
+        made_here = Tensor("cpu", 2, machine.origin("host", call.node, call.frame, "cpu", "return_tensors"))
+        data = Mapping({name: derived(made_here) for name in names}, made_here, True)
+    made.state["data"] = data
+    return made
+
+
+@method_models(TOKENIZER, "__call__", "encode_plus", "batch_encode_plus", "pad", "prepare_for_model")
+def encode(machine: Machine, value: Instance, call: Call) -> Value:
+    """`tokenizer(texts, return_tensors="pt")`."""
+    return _encoding(machine, call, ("input_ids", "attention_mask"))
+
+
+@method_models(TOKENIZER, "apply_chat_template")
+def apply_template(machine: Machine, value: Instance, call: Call) -> Value:
+    """A text, tokens, or an encoding; tensors are on the CPU."""
+    if constant(call.keywords.get("return_dict")) is True:
+        return _encoding(machine, call, ("input_ids", "attention_mask"))
+    return UNKNOWN  # releases differ in what they give unless told
+
+
+@method_models(COLLATOR, "__call__")
+def collate(machine: Machine, value: Instance, call: Call) -> Value:
+    """`DataCollatorWithPadding(tokenizer)(features)`: tensors, unless another framework was asked for."""
+    asked = value.state["arguments"].get("return_tensors")
+    if asked is not None and constant(asked) != "pt":
+        return UNKNOWN
+    pt = call.with_arguments(call.positional, {"return_tensors": const("pt")})
+    return _encoding(machine, pt, ("input_ids", "attention_mask"))
+
+
+@method_models(IMAGES, "__call__", "preprocess")
+def process_images(machine: Machine, value: Instance, call: Call) -> Value:
+    """`image_processor(images, return_tensors="pt")`."""
+    return _encoding(machine, call, ("pixel_values",))
+
+
+@method_models(PROCESSOR, "__call__")
+def process(machine: Machine, value: Instance, call: Call) -> Value:
+    """`processor(text=..., images=..., return_tensors="pt")`: its parts are known by what it is given."""
+    names: list[str] = []
+    if _is_given(call.keywords.get("text")):
+        names += ["input_ids", "attention_mask"]
+    if _is_given(call.keywords.get("images")):
+        names.append("pixel_values")
+    return _encoding(machine, call, tuple(names))
+
+
+def _is_given(value: Value | None) -> bool:
+    return value is not None and not is_none(value)
+
+
+@on(INSTANCE_ATTRIBUTES, ENCODING)
+def encoding_attribute(machine: Machine, value: Instance, name: str, site: Site) -> Value | None:
+    """`encoding.input_ids`."""
+    data = value.state.get("data")
+    if name == "data" and isinstance(data, Mapping):
+        return data
+    if not isinstance(data, Mapping) or name not in data.items:
+        return None
+    return data.items[name]
+
+
+# -- outputs
+
+
+def _part(value: Instance, name: str) -> Value:
+    """One part of an output: on the device of the model."""
+    like = value.state.get("like")
+    if not isinstance(like, Tensor):
+        return UNKNOWN
+    if name == "loss":
+        return derived(like, 0)
+    if name in _SINGLE:
+        return derived(like, 2)
+    if name in _SEVERAL:
+        return Sequence("tuple", [derived(like, 3), derived(like, 3)], True)
+    return UNKNOWN
+
+
+@on(INSTANCE_ATTRIBUTES, OUTPUT)
+def output_attribute(machine: Machine, value: Instance, name: str, site: Site) -> Value | None:
+    """`outputs.logits`."""
+    part = _part(value, name)
+    return None if part is UNKNOWN else part
+
+
+@method_models(OUTPUT, "__getitem__")
+def output_item(machine: Machine, value: Instance, call: Call) -> Value:
+    """`outputs["logits"]`, `outputs[0]`."""
+    index = call.positional[0] if call.positional else None
+    like = value.state.get("like")
+    if not isinstance(like, Tensor):
+        return UNKNOWN
+    if isinstance(index, Const) and isinstance(index.value, str):
+        return _part(value, index.value)
+    if isinstance(index, Const) and index.value in (0, 1):
+        return derived(like, None)
+    if index is SLICE:
+        return Sequence("tuple", [derived(like, None), derived(like, None)], True)
+    return UNKNOWN
+
+
+@method_models(OUTPUT, "get")
+def get_output(machine: Machine, value: Instance, call: Call) -> Value:
+    """`outputs.get("logits")`."""
+    return output_item(machine, value, call.with_arguments([call.argument(0, "key") or const(None)]))

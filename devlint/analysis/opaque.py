@@ -1,0 +1,124 @@
+"""Modules of other libraries: one tensor stands for all parameters, whose names no row could give.
+
+What a program takes out of such a module (`resnet.layer1`, `vgg.features[:16]`) is a module with such a tensor of its
+own, made when it is first asked for, and registered: it goes along when the whole is moved, and may be moved alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from devlint.analysis.devices import resolve
+from devlint.analysis.module_state import HIDDEN, ModuleState
+from devlint.analysis.values import (
+    SLICE,
+    UNKNOWN,
+    Const,
+    External,
+    Instance,
+    Tensor,
+    Value,
+    constant,
+    is_none,
+)
+from devlint.semantics import table
+
+if TYPE_CHECKING:
+    from devlint.analysis.dispatch import Call
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+    from devlint.semantics.table import Row
+    from devlint.syntax import ir
+
+_RANK: Final = 64
+_PLACING: Final = (
+    "device_map",
+    "quantization_config",
+    "load_in_8bit",
+    "load_in_4bit",
+    "max_memory",
+    "tp_plan",
+    "map_location",
+)
+"""Arguments with which a library places the parameters of a model itself."""
+
+
+def is_opaque(row: Row | None) -> bool:
+    """Whether one tensor stands for the parameters of the modules that a row makes."""
+    return row is not None and "opaque" in row.flags
+
+
+def hide_parameters(machine: Machine, instance: Instance, row: Row, bound: dict[str, Any], call: Call) -> None:
+    """Give a module of another library the tensor that stands for its parameters."""
+    module = instance.module
+    assert module is not None
+    machine.store.set(module, "unsure", True)
+    machine.store.set(module, "children", None)
+    device: str | None = None
+    if not _is_placed(machine, row, bound, call):
+        target = bound.get("device")
+        device = resolve(machine, target if isinstance(target, Value) else None, call.node, call.frame, row.name)
+    origin = machine.origin("parameter", call.node, call.frame, device, row.name)
+    _hide(machine, instance, device, origin)
+
+
+def _is_placed(machine: Machine, row: Row, bound: dict[str, Any], call: Call) -> bool:
+    """Whether the library may choose the device: by an argument that says so, or by ones that nobody sees."""
+    if call.open or any(name in bound and not _is_off(bound[name]) for name in _PLACING):
+        return True
+    return machine.state.default_device is not None and "device_map" in row.kinds
+
+
+def _is_off(value: Any) -> bool:
+    return isinstance(value, Value) and (is_none(value) or constant(value) is False)
+
+
+def _hide(machine: Machine, instance: Instance, device: str | None, origin: Any) -> Tensor:
+    module = instance.module
+    assert module is not None
+    hidden = Tensor(device, _RANK, origin, is_parameter=True)
+    machine.store.put(module.kinds, HIDDEN, "parameter")
+    machine.store.put(instance.fields, HIDDEN, hidden)
+    return hidden
+
+
+def attribute_of_opaque(machine: Machine, value: Instance, name: str) -> Value | None:
+    """`resnet.layer1`: what the table says is a module inside; None where it doesn't."""
+    row = value.module.row if value.module is not None else None
+    if row is None or not row.base or HIDDEN not in value.fields:
+        return None
+    part = table.lookup(f"{row.base}.{name}")
+    if part is None or part.effect != "module":
+        return None
+    return _part(machine, value, name, part)
+
+
+def item_of_opaque(machine: Machine, value: Instance, index: Value, node: ir.Node, frame: Frame) -> Value:
+    """`vgg.features[3]`, and `vgg.features[:16]`, which is a module of its own wherever it is written."""
+    row = value.module.row if value.module is not None else None
+    if row is None or "indexed" not in row.flags:
+        return UNKNOWN
+    site = machine.site(node, frame)
+    name = str(index.value) if isinstance(index, Const) else str(site.key[1:])
+    held = value.fields.get(name)
+    if held is not None:
+        return held
+    inside = table.lookup(f"{row.base}.__getitem__") if index is not SLICE and row.base else None
+    return _part(machine, value, name, inside or row)
+
+
+def _part(machine: Machine, value: Instance, name: str, row: Row) -> Instance:
+    hidden = value.fields[HIDDEN]
+    assert isinstance(hidden, Tensor) and value.module is not None
+    part = Instance(External(row.name), value.site)
+    part.module = ModuleState()
+    part.module.row = row
+    part.module.unsure = True
+    part.module.children = None
+    own = _hide(machine, part, hidden.device, hidden.origin)
+    own.assumed = hidden.assumed
+    own.requires_grad = hidden.requires_grad
+    machine.store.epoch += 1
+    machine.store.put(value.module.kinds, name, "module")
+    machine.store.put(value.fields, name, part)
+    return part

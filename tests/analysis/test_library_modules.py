@@ -1,0 +1,347 @@
+"""Modules and data of other libraries: where their parameters are, what a call demands, what comes back."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from devlint.analysis.events import MixedDevices, ToHost
+from devlint.analysis.values import Sequence, Tensor
+from devlint.worlds import CPU, GPU1, GPU2, World
+from tests.analysis.programs import Run
+
+SETUP = """
+import torch
+from torch import nn
+device = "cuda" if torch.cuda.is_available() else "cpu"
+"""
+
+
+def programs(text: str) -> dict[str, str]:
+    """The programs of a text, by the titles before them."""
+    parts = re.split(r"^# -- (.*)\n", text, flags=re.MULTILINE)[1:]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def device_of(run: Run, name: str) -> str | None:
+    value = run[name]
+    assert isinstance(value, Tensor), value
+    return value.device
+
+
+def clashes(text: str, world: World = GPU1) -> list[int]:
+    """The rows, from the line after the setup, in which tensors met that could not."""
+    run = Run(SETUP + text, world)
+    return sorted(event.site.row - SETUP.count("\n") for event in run.events(MixedDevices))
+
+
+RESNET = """\
+import torchvision
+net = torchvision.models.resnet18(weights=None)
+"""
+
+
+@pytest.mark.parametrize(
+    ("move", "places"),
+    [("", ("cpu", "cpu", "cpu")), ("net = net.to(device)", ("cpu", "cuda:0", "cuda:0")), ("net.cpu()", ("cpu",) * 3)],
+)
+def test_one_tensor_stands_for_the_parameters(move: str, places: tuple[str, str, str]) -> None:
+    for world, place in zip((CPU, GPU1, GPU2), places, strict=True):
+        run = Run(
+            f"{SETUP}{RESNET}{move}\np = next(net.parameters())\nout = net(torch.rand(2, 3, 8, 8, device=p.device))\n",
+            world,
+        )
+        assert device_of(run, "p") == device_of(run, "out") == place
+
+
+NAMED = """\
+seen = []
+for name, p in net.named_parameters():
+    if 'fc' in name:
+        seen.append(p)
+keys = list(net.state_dict())
+"""
+
+
+def test_names_of_such_parameters_are_not_known() -> None:
+    run = Run(SETUP + RESNET + NAMED)
+    seen, keys = run["seen"], run["keys"]
+    assert isinstance(seen, Sequence)
+    assert isinstance(keys, Sequence)
+    assert seen.open
+    assert keys.open
+
+
+MEETING = programs(
+    """
+# -- input
+net.to(device)
+net(torch.rand(1, 3, 8, 8))
+# -- input of a part
+net.to(device)
+net.layer1(torch.rand(1, 3, 8, 8))
+# -- a part that was moved alone
+net.layer1.to(device)
+net.layer1(torch.rand(1, 3, 8, 8))
+# -- a part that stayed
+part = net.layer1
+part(torch.rand(1, 3, 8, 8, device=device))
+# -- a member
+import torchvision.models as m
+m.vgg11().features[3].to(device)(torch.rand(1, 3, 8, 8))
+# -- some members
+import torchvision.models as m
+m.vgg11().features[:3].to(device)(torch.rand(1, 3, 8, 8))
+# -- with keywords
+from transformers import AutoModel
+AutoModel.from_pretrained('x').to(device)(input_ids=torch.ones(1, 4))
+"""
+)
+
+
+@pytest.mark.parametrize("name", MEETING)
+def test_what_a_call_demands(name: str) -> None:
+    text = RESNET + MEETING[name]
+    assert clashes(text)
+    assert not clashes(text, CPU)
+
+
+RIGHT = programs(
+    """
+# -- moved together
+net.to(device)
+net(torch.rand(1, 3, 8, 8, device=device))
+# -- a part moves with the whole
+part = net.layer1
+net.to(device)
+part(torch.rand(1, 3, 8, 8, device=device))
+# -- a slice moves with the whole
+import torchvision.models as m
+v = m.vgg11()
+part = v.features[:3]
+v.to(device)
+part(torch.rand(1, 3, 8, 8, device=device))
+# -- halves on two devices
+a = nn.Sequential(net.conv1, net.bn1).to('cuda:0')
+b = nn.Sequential(net.layer1).to('cuda:1')
+b(a(torch.rand(1, 3, 8, 8, device='cuda:0')).to('cuda:1'))
+# -- a head of one's own
+net.fc = nn.Linear(512, 2)
+net.to(device)
+net(torch.rand(1, 3, 8, 8, device=device))
+# -- placed by the library
+from transformers import AutoModel
+m = AutoModel.from_pretrained('x', device_map='auto')
+m(torch.ones(1, 4, device=device))
+m(torch.ones(1, 4))
+# -- quantised
+from transformers import AutoModel
+m = AutoModel.from_pretrained('x', load_in_8bit=True)
+m(torch.ones(1, 4, device=device))
+# -- with what is not seen
+from transformers import AutoModel
+def make(**options):
+    return AutoModel.from_pretrained('x', **options)
+import json
+m = make(**json.load(open('o')))
+m(torch.ones(1, 4, device=device))
+# -- masks and labels are moved
+from transformers import AutoModel
+m = AutoModel.from_pretrained('x').to(device)
+m(torch.ones(1, 4, device=device), attention_mask=torch.ones(1, 4), labels=torch.ones(1))
+# -- a trainer has moved it
+from transformers import AutoModel, Trainer
+m = AutoModel.from_pretrained('x')
+Trainer(model=m).train()
+m(torch.ones(1, 4, device=device))
+# -- an engine of another library
+import trl
+trl.SFTTrainer(model=net)
+net(torch.rand(1, 3, 8, 8, device=device))
+# -- from a hub that places
+m = torch.hub.load('ultralytics/yolov5', 'yolov5s')
+m(torch.rand(1, 3, 8, 8, device=device))
+"""
+)
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_programs(name: str) -> None:
+    assert not clashes(RESNET + RIGHT[name], GPU2)
+    assert not clashes(RESNET + RIGHT[name], GPU1)
+
+
+TRANSFORM = """\
+from torchvision import datasets, transforms as T
+from torchvision.transforms import v2
+"""
+LOADED = {
+    "to a tensor": "T.ToTensor()",
+    "one after the other": "T.Compose([T.Resize(8), T.ToTensor(), T.Normalize((0.5,), (0.5,))])",
+    "a function of one's own": "T.Compose([T.ToTensor(), T.Lambda(lambda x: x.view(-1))])",
+    "perhaps": "T.Compose([T.RandomApply([T.ColorJitter()]), T.RandomChoice([T.Resize(3), T.Pad(4)]), T.ToTensor()])",
+    "the second version": "v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])",
+}
+
+
+@pytest.mark.parametrize("name", LOADED)
+def test_batches_of_pictures_are_on_the_cpu(name: str) -> None:
+    text = (
+        f"data = datasets.CIFAR10('.', True, {LOADED[name]})\nx, y = next(iter(torch.utils.data.DataLoader(data, 4)))\n"
+    )
+    run = Run(SETUP + TRANSFORM + text)
+    assert device_of(run, "x") == device_of(run, "y") == "cpu"
+
+
+def test_transforms_on_the_gpu() -> None:
+    transform = "T.Compose([T.ToTensor(), T.Lambda(lambda x: x.to(device))])"
+    text = f"data = datasets.ImageFolder('.', {transform})\nx, y = data[0]\n"
+    assert device_of(Run(SETUP + TRANSFORM + text), "x") == "cuda:0"
+
+
+@pytest.mark.parametrize("transform", ["None", "unknown()", "lambda image: image"])
+def test_pictures_that_nothing_makes_tensors(transform: str) -> None:
+    run = Run(
+        f"{SETUP}{TRANSFORM}from elsewhere import unknown\nx, y = datasets.MNIST('.', transform={transform})[0]\n"
+    )
+    assert not isinstance(run["x"], Tensor)
+
+
+def test_data_of_digits() -> None:
+    run = Run(f"{SETUP}{TRANSFORM}data = datasets.MNIST('.')\nx = data.data\ny = data.targets\n")
+    assert device_of(run, "x") == device_of(run, "y") == "cpu"
+
+
+TOKENS = """\
+from transformers import AutoTokenizer, AutoModel
+tok = AutoTokenizer.from_pretrained('x')
+model = AutoModel.from_pretrained('x').to(device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("model(**tok('a', return_tensors='pt'))", [5]),
+        ("model(**tok('a', return_tensors='pt').to(device))", []),
+        ("e = tok('a', return_tensors='pt')\ne.to(device)\nmodel(**e)", []),
+        ("e = tok('a', return_tensors='pt')\nmodel(e['input_ids'])", [6]),
+        ("e = tok('a', return_tensors='pt')\nmodel(e.input_ids.to(device))", []),
+        ("e = {k: v.to(device) for k, v in tok('a', return_tensors='pt').items()}\nmodel(**e)", []),
+        ("e = tok('a', return_tensors='pt')\nfor k in e:\n    e[k] = e[k].to(device)\nmodel(**e)", []),
+        ("model(**tok('a', return_tensors='np'))", []),
+        ("model(**tok('a'))", []),
+        ("model(torch.tensor(tok('a')['input_ids'], device=device))", []),
+    ],
+)
+def test_what_tokenizers_make_is_on_the_cpu(text: str, rows: list[int]) -> None:
+    assert clashes(TOKENS + text) == [row - 1 for row in rows]
+    assert not clashes(TOKENS + text, CPU)
+
+
+@pytest.mark.parametrize(
+    "read", ["last_hidden_state", "pooler_output[:, 0]", "hidden_states[-1]", "logits.argmax(-1)", "loss"]
+)
+def test_outputs_are_where_the_model_is(read: str) -> None:
+    run = Run(f"{SETUP}{TOKENS}out = model(torch.ones(1, 4, device=device))\nx = out.{read}\nx.numpy()\n")
+    assert run.events(ToHost)
+
+
+def test_outputs_by_name_and_number() -> None:
+    run = Run(
+        f"{SETUP}{TOKENS}out = model(torch.ones(1, 4, device=device))\nx, y, z = out[0], out['logits'], out[:2][0]\n"
+    )
+    assert device_of(run, "x") == device_of(run, "y") == device_of(run, "z") == "cuda:0"
+
+
+GRAPH = """\
+from torch_geometric.datasets import Planetoid
+from torch_geometric.nn import GCNConv
+from torch_geometric.loader import DataLoader
+data = Planetoid('.', 'Cora')
+conv = GCNConv(3, 4).to(device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "is_right"),
+    [
+        ("d = data[0]\nconv(d.x, d.edge_index)", False),
+        ("d = data[0].to(device)\nconv(d.x, d.edge_index)", True),
+        ("d = data[0]\nx = d.x\nd = d.to(device)\nconv(x.to(device), d.edge_index)", True),
+        ("d = data[0]\nconv(d.x.to(device), d.edge_index)", False),
+        ("for d in DataLoader(data, 4):\n    conv(d.x, d.edge_index)", False),
+        ("for d in DataLoader(data, 4):\n    d.to(device)\n    conv(d.x, d.edge_index)", True),
+        ("import elsewhere\nfor d in DataLoader(elsewhere.graphs(), 4):\n    conv(d.x, d.edge_index)", True),
+    ],
+)
+def test_graphs(text: str, is_right: bool) -> None:
+    assert bool(clashes(GRAPH + text)) is not is_right
+    assert not clashes(GRAPH + text, CPU)
+
+
+ACCELERATE = """\
+from accelerate import Accelerator
+from torch.utils.data import DataLoader, TensorDataset
+net, loader = nn.Linear(2, 2), DataLoader(TensorDataset(torch.rand(8, 2)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "is_right"),
+    [
+        ("net, loader = Accelerator().prepare(net, loader)\nfor x, in loader:\n    net(x)", True),
+        ("a = Accelerator()\nnet, loader = a.prepare(net, loader)\nfor x, in loader:\n    net(x.to(a.device))", True),
+        ("net = Accelerator().prepare(net)\nfor x, in loader:\n    net(x)", False),
+        ("net = Accelerator(cpu=True).prepare(net)\nfor x, in loader:\n    net(x)", True),
+        ("net = Accelerator(device_placement=False).prepare(net)\nfor x, in loader:\n    net(x)", True),
+        ("net, loader = Accelerator().prepare(net, loader)\nfor x, in loader:\n    net(x) + torch.rand(2)", False),
+    ],
+)
+def test_accelerate(text: str, is_right: bool) -> None:
+    assert bool(clashes(ACCELERATE + text)) is not is_right
+    assert not clashes(ACCELERATE + text, CPU)
+
+
+FRAMES = """\
+import pandas as pd
+from sklearn.model_selection import train_test_split
+table = pd.read_csv("x.csv")
+x = table.drop("y", axis=1).fillna(0)
+a, b, c, d = train_test_split(x.values, table["y"])
+"""
+
+
+@pytest.mark.parametrize(
+    "given", ["a", "c", "x.values", "x.to_numpy()", "table['y']", "table.loc[:, 'z'].astype('float32').values"]
+)
+def test_tables_make_tensors_on_the_cpu(given: str) -> None:
+    assert device_of(Run(f"{SETUP}{FRAMES}t = torch.tensor({given})\n"), "t") == "cpu"
+
+
+def test_parts_of_tensors_are_where_the_whole_is() -> None:
+    text = "a, b = train_test_split(torch.rand(8, 2, device=device))\n"
+    assert device_of(Run(SETUP + FRAMES + text), "b") == "cuda:0"
+
+
+LIGHTNING = """\
+import lightning.pytorch as pl
+class Model(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(2, 2)
+        self.scale = torch.ones(2)
+    def training_step(self, batch, i):
+        return (self.net(batch[0]) * self.scale).sum()
+"""
+
+
+@pytest.mark.parametrize(
+    ("trainer", "is_told"),
+    [("accelerator='gpu'", True), ("accelerator='auto'", True), ("accelerator='cpu'", False), ("", False)],
+)
+def test_a_trainer_runs_the_steps_of_a_module_that_was_built(trainer: str, is_told: bool) -> None:
+    text = f"{LIGHTNING}pl.Trainer({trainer}).fit(Model())\n"
+    assert bool(clashes(text)) is is_told
+    assert not clashes(text, CPU)
