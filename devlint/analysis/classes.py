@@ -27,6 +27,7 @@ from devlint.analysis.values import (
     DeviceValue,
     External,
     Function,
+    Host,
     Instance,
     Mapping,
     Method,
@@ -159,6 +160,8 @@ def is_instance(machine: Machine, value: Value, cls: Value) -> bool | None:
         return None
     if isinstance(value, Instance):
         return is_subclass(value.cls, cls)
+    if isinstance(value, Host) and isinstance(cls, External) and libraries.is_tensor_class(cls.path):
+        return False
     if isinstance(value, (Unknown, External, Super)):
         return None
     if isinstance(cls, Class):

@@ -15,6 +15,7 @@ from devlint.analysis.module_state import HIDDEN, ModuleState
 from devlint.analysis.opaque import attribute_of_opaque, item_of_opaque
 from devlint.analysis.results import device_of
 from devlint.analysis.values import (
+    BOOL,
     POISON,
     SLICE,
     UNKNOWN,
@@ -35,6 +36,7 @@ from devlint.analysis.values import (
     present,
 )
 from devlint.semantics import errors, libraries, table
+from devlint.semantics.libraries import LIGHTNING_MODULE
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
@@ -245,6 +247,9 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
         "hidden_size",
     ):
         return Scalar(0, "number")
+    if name == "on_gpu" and LIGHTNING_MODULE in [libraries.canonical(path) for path in external_bases(value.cls)]:
+        device = device_of_module(value)
+        return BOOL if device in (None, POISON) else const(device != "cpu")
     if name == "device":
         parallel = isinstance(value.cls, External) and value.cls.path == "torch.nn.DataParallel"
         for path in () if parallel else external_bases(value.cls):

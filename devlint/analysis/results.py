@@ -380,6 +380,8 @@ def plain_result(row: Row, bound: dict[str, Any]) -> Value:
         return Tensor(None)
     if row.result == "array" and row.rank != "unknown":
         return _array(row, bound)
+    if row.result.startswith("tuple("):
+        return Sequence("tuple", [_PLAIN.get(part, UNKNOWN) for part in _split(row.result[6:-1])])
     return _PLAIN.get(row.result, UNKNOWN)
 
 

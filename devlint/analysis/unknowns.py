@@ -33,6 +33,7 @@ from devlint.analysis.machine import Crash
 from devlint.analysis.plain import compute
 from devlint.analysis.values import (
     FALSE,
+    HOST,
     NUMBER,
     SCALAR,
     STRING,
@@ -41,6 +42,7 @@ from devlint.analysis.values import (
     Array,
     Const,
     DeviceValue,
+    Host,
     Instance,
     Maybe,
     Method,
@@ -132,7 +134,7 @@ def scalar_operator(
 # -- unknowns
 
 
-@on(TRUTH, Unknown, Maybe, Answer)
+@on(TRUTH, Unknown, Maybe, Answer, Host)
 def unknown_truth(machine: Machine, value: Unknown) -> bool | None:
     """Not known."""
     return None
@@ -216,14 +218,51 @@ def iterate_unknown(machine: Machine, value: Unknown, node: ir.Node, frame: Fram
     return None
 
 
-@on(BINARY, Unknown, Maybe, Answer)
+@on(BINARY, Unknown, Maybe, Answer, Host)
 def unknown_operator(
     machine: Machine, operator: str, left: Value, right: Value, node: ir.Node, frame: Frame
 ) -> Value | None:
     """Not known, unless the other side knows (a tensor on the right answers for itself)."""
     if isinstance(left, Unknown) and isinstance(right, (Tensor, Array, Instance, DeviceValue)):
         return None
-    return UNKNOWN
+    return HOST if _is_of_host(left) and _is_of_host(right) else UNKNOWN
+
+
+def _is_of_host(value: Value) -> bool:
+    return isinstance(value, (Host, Const, Scalar))
+
+
+# -- what is in host memory: so is all that is read of it
+
+
+@on(ATTRIBUTE, Host)
+def host_attribute(machine: Machine, value: Host, name: str, node: ir.Node, frame: Frame) -> Value:
+    """`env.action_space`."""
+    return HOST
+
+
+@on(METHOD, Host)
+def host_method(machine: Machine, value: Host, name: str, call: Call) -> Value:
+    """`env.step(action)`."""
+    return HOST
+
+
+@on(CALL, Host)
+def host_called(machine: Machine, value: Host, call: Call) -> Value:
+    """A call of something that was read of it."""
+    return HOST
+
+
+@on(ITEM, Host)
+def host_item(machine: Machine, value: Host, index: Value, node: ir.Node, frame: Frame) -> Value:
+    """`observation[0]`."""
+    return HOST
+
+
+@on(ITERATE, Host)
+def iterate_host(machine: Machine, value: Host, node: ir.Node, frame: Frame, wanted: int) -> Iteration | None:
+    """As many parts as are wanted."""
+    return Iteration([HOST] * max(wanted, 2), True)
 
 
 # -- what may be None: what is read of it, or called, is there

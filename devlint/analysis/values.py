@@ -91,6 +91,20 @@ class Maybe(Unknown):
         return (a is self.value and is_none(b)) or (b is self.value and is_none(a))
 
 
+class Host(Unknown):
+    """What surely is no tensor and leads to none: an environment of gym and what it gives. Nothing else is known."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.path = None
+        self.named = False
+        self.default = None
+
+    def __repr__(self) -> str:
+        return "Host()"
+
+
 class Answer(Unknown):
     """What a question came to that has no name of its own: the answer to the condition `key`, or its contrary.
 
@@ -436,6 +450,7 @@ SIZE: Final = Scalar(low=1, kind="number")
 COUNT: Final = Scalar(low=0, kind="number")
 """A position, remainder or rank: it may be 0."""
 SLICE: Final = Scalar(kind="slice")
+HOST: Final = Host()
 
 _SMALL: Final = [Const(number) for number in range(-8, 257)]
 SOME_RANK: Final = 64

@@ -169,6 +169,8 @@ _LIBRARIES = {
     "skimage": "host",
     "imageio": "host",
     "plotly": "host",
+    "librosa": "host",
+    "soundfile": "host",
     "torchvision": "vision",
     "timm": "vision",
     "torchaudio": "vision",

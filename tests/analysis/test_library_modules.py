@@ -325,6 +325,41 @@ def test_parts_of_tensors_are_where_the_whole_is() -> None:
     assert device_of(Run(SETUP + FRAMES + text), "b") == "cuda:0"
 
 
+ENVIRONMENT = """\
+import argparse, gym
+parser = argparse.ArgumentParser()
+parser.add_argument("--env", default="CartPole-v1")
+env = gym.wrappers.TimeLimit(gym.make(parser.parse_args().env), 100)
+state = env.reset()
+for _ in range(3):
+    state, reward, done, _ = env.step(env.action_space.sample())
+"""
+
+
+@pytest.mark.parametrize("given", ["state", "[state, state]", "reward", "env.observation_space.high", "[reward + 1.0]"])
+def test_environments_give_arrays_and_numbers(given: str) -> None:
+    assert device_of(Run(f"{SETUP}{ENVIRONMENT}t = torch.tensor({given})\n"), "t") == "cpu"
+
+
+def test_rewards_weigh_tensors_where_they_are() -> None:
+    run = Run(f"{SETUP}{ENVIRONMENT}t = reward * torch.ones(2, device=device)\n")
+    assert device_of(run, "t") == "cuda:0"
+
+
+@pytest.mark.parametrize("name", ["Isaac-Ant-v0", "PickCube-v1", "my_package/Grid-v0"])
+def test_environments_of_others_may_give_anything(name: str) -> None:
+    run = Run(f"{SETUP}import gym\nt = torch.tensor(gym.make({name!r}).reset())\n")
+    assert device_of(run, "t") is None
+
+
+SOUNDS = "import cv2, librosa, soundfile\ny, rate = librosa.load('a')\nz, rate = soundfile.read('b')\n"
+
+
+@pytest.mark.parametrize("given", ["y", "z", "librosa.feature.mfcc(y=y, sr=rate)", "cv2.cvtColor(cv2.imread('c'), 4)"])
+def test_files_of_pictures_and_sounds_are_arrays(given: str) -> None:
+    assert device_of(Run(f"{SETUP}{SOUNDS}t = torch.tensor({given})\n"), "t") == "cpu"
+
+
 LIGHTNING = """\
 import lightning.pytorch as pl
 class Model(pl.LightningModule):
@@ -335,6 +370,11 @@ class Model(pl.LightningModule):
     def training_step(self, batch, i):
         return (self.net(batch[0]) * self.scale).sum()
 """
+
+
+def test_a_module_of_lightning_knows_whether_it_is_on_the_gpu() -> None:
+    text = LIGHTNING.replace("self.scale)", "(self.scale.cuda() if self.on_gpu else self.scale))")
+    assert not clashes(f"{text}pl.Trainer(accelerator='gpu').fit(Model())\n")
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ from devlint.analysis.values import (
     DeviceValue,
     External,
     Function,
+    Host,
     Instance,
     Mapping,
     Scalar,
@@ -176,7 +177,7 @@ def _tensor_from_data(machine: Machine, call: Call) -> Value:
     node, frame = call.node, call.frame
     operation = "torch.tensor"
     rank = data.rank if isinstance(data, (Tensor, Array)) else nesting(data)
-    if isinstance(data, Unknown) and target is None:
+    if isinstance(data, Unknown) and not isinstance(data, Host) and target is None:
         return Tensor(None)
     if target is not None:
         device = target.device if isinstance(target, Tensor) else resolve(machine, target, node, frame, operation)
