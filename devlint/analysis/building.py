@@ -10,7 +10,7 @@ from devlint.analysis.devices import resolve
 from devlint.analysis.dispatch import METHODS, Call
 from devlint.analysis.module_state import ModuleState
 from devlint.analysis.modules import CONTAINERS
-from devlint.analysis.opaque import hide_parameters, is_opaque
+from devlint.analysis.opaque import hide_members, hide_parameters, is_opaque
 from devlint.analysis.results import derived
 from devlint.analysis.values import (
     UNKNOWN,
@@ -178,10 +178,13 @@ def _fill_container(machine: Machine, instance: Instance, path: str, call: Call)
                 items = None
                 break
             items.extend(found.items)
-    if call.open:
+    if call.open or items is None:
+        is_hidden = items is not None and path == "torch.nn.Sequential" and hide_members(machine, instance, items)
         items = None
-    if items is None:
         machine.store.set(module, "unsure", True)
+        machine.store.set(module, "children", None)
+        if is_hidden:
+            return
     if items is not None and path == "torch.nn.ParameterList":
         items = [_as_parameter(machine, item, call) for item in items]
     machine.store.set(module, "children", None if items is None else [present(item) for item in items])

@@ -18,7 +18,7 @@ from devlint.analysis.dispatch import Call
 from devlint.analysis.frames import Frame, Locals, Namespace
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import tensors_in
-from devlint.analysis.models.frameworks import enter_hook, is_hook
+from devlint.analysis.models.frameworks import enter_hook, enter_step, is_hook
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.modules import registered
 from devlint.analysis.store import Delta
@@ -363,6 +363,8 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
             device = "cpu" if accelerator(machine) == "cpu" else "cuda:0"
             move_module(machine, instance, device, cls.node, frame)
         machine.store.set(instance.module, "unsure", True)
+    elif enter_step(machine, cls, instance, method, call):
+        return
     _set_up(machine, cls, instance, method, call)
     call_value(machine, Bound(method, instance), call)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.dispatch import VALUES, Call, executes, models
 from devlint.analysis.frames import Frame, Namespace
-from devlint.analysis.machine import text_of
+from devlint.analysis.machine import Crash, text_of
 from devlint.analysis.values import (
     UNKNOWN,
     Const,
@@ -120,9 +120,17 @@ def _imported(machine: Machine, name: str, importer: Namespace) -> Value:
 
 
 def _note_need(machine: Machine, name: str, path: str) -> None:
-    """A package that is nothing without a GPU says that its program is for GPUs, unless it is tried out."""
-    if not machine.trying and libraries.needs_gpu(name):
+    """A package that is nothing without a GPU says that its program is for GPUs, unless it is tried out.
+
+    Raises:
+        Crash: it is, where there is none, and a handler waits for that.
+    """
+    if not libraries.needs_gpu(name):
+        return
+    if not machine.trying:
         machine.evidence["needs a GPU", path] = None
+    elif not machine.world.has_cuda and machine.is_caught(f"ModuleNotFoundError: No module named '{name}'"):
+        raise Crash("ModuleNotFoundError")
 
 
 TYPE_CHECKING_NAMES = frozenset({"typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"})

@@ -201,7 +201,8 @@ def clash(
             continue
         told.add(root.key)
         others = [other for other, _ in operands if other.device != tensor.device]
-        if all(other.assumed for other in others) and others and kind not in _EVIDENCE_ENOUGH:
+        made_here = kind == "loss" and tensor.origin is not None and tensor.origin.frame is frame
+        if all(other.assumed for other in others) and others and kind not in _EVIDENCE_ENOUGH and not made_here:
             continue
         if tensor.assumed:
             continue

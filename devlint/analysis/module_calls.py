@@ -22,6 +22,7 @@ from devlint.analysis.modules import (
     in_order,
     registered,
 )
+from devlint.analysis.opaque import misplaced
 from devlint.analysis.results import build, row_result
 from devlint.analysis.rows import argument_node, demand_cpu
 from devlint.analysis.values import (
@@ -151,7 +152,7 @@ def call_builtin(machine: Machine, value: Instance, call: Call) -> Value:
         return result
     row = table.lookup(f"{path}.forward")
     if row is None or path in CONTAINERS:
-        return UNKNOWN
+        return _call_opaque(machine, value, call) if HIDDEN in value.fields else UNKNOWN
     return call_by_row(machine, value, row, call)
 
 
@@ -165,6 +166,16 @@ def _call_opaque(machine: Machine, value: Instance, call: Call) -> Value:
     if model is not None:
         return model(machine, value, call) or UNKNOWN
     if device_of_module(value) is None:
+        apart = misplaced(value)
+        if apart is not None:
+            hidden, own, inside = apart
+            name = class_name(value)
+            parts = [
+                Part(hidden, "strict", None, f"{name}.parameters()"),
+                Part(own, "strict", None, f"{name}.{inside}"),
+            ]
+            meet(machine, parts, name, call.node, call.frame, forward.name)
+            return Tensor(POISON)
         return row_result(machine, forward, None, {}, call)
     return call_by_row(machine, value, forward, call)
 

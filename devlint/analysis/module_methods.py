@@ -28,7 +28,7 @@ from devlint.analysis.modules import (
     registered,
     submodules,
 )
-from devlint.analysis.opaque import attribute_of_opaque
+from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque
 from devlint.analysis.results import derived, loaded_tensor
 from devlint.analysis.values import (
     MAX_ITEMS,
@@ -164,6 +164,9 @@ def _children(machine: Machine, value: Instance, name: str, call: Call) -> Value
     assert value.module is not None
     if name == "modules":
         return Sequence("generator", list(submodules(value).values()), value.module.unsure)
+    inside = children_of_opaque(machine, value)
+    if inside is not None:
+        return Sequence("generator", [inside], True)
     found: list[Value] = [child for _, child in own_children(value)]
     return Sequence("generator", found, value.module.unsure)
 
@@ -171,6 +174,9 @@ def _children(machine: Machine, value: Instance, name: str, call: Call) -> Value
 @on(_BASE, "named_children", "named_modules")
 def _named_children(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     assert value.module is not None
+    inside = children_of_opaque(machine, value) if name == "named_children" else None
+    if inside is not None:
+        return Sequence("generator", [Sequence("tuple", [STRING, inside])], True)
     named = named_modules(value) if name == "named_modules" else own_children(value)
     pairs: list[Value] = [Sequence("tuple", [const(path), part]) for path, part in named]
     return Sequence("generator", pairs, value.module.unsure)

@@ -18,6 +18,7 @@ from devlint.analysis.modules import (
     submodules,
 )
 from devlint.analysis.moves import note_module_moved
+from devlint.analysis.opaque import is_split
 from devlint.analysis.origins import Origin
 from devlint.analysis.values import (
     POISON,
@@ -91,6 +92,9 @@ def _move_tensor(machine: Machine, tensor: Tensor, owner: Instance, place: str |
     if tensor.device == mover.device or tensor.device == POISON:
         if mover.by_protocol:
             machine.store.set(tensor, "assumed", True)
+        return
+    if is_split(tensor, owner, mover.device):
+        machine.store.set(tensor, "device", None)
         return
     _replace(machine, tensor, owner, place, _moved_tensor(machine, tensor, mover))
 

@@ -12,7 +12,7 @@ from devlint.analysis.dispatch import Call, Iteration
 from devlint.analysis.events import ModuleHasNoDevice, WrapperAttribute
 from devlint.analysis.leaves import note_unregistered, refuse_copy
 from devlint.analysis.module_state import HIDDEN, ModuleState
-from devlint.analysis.opaque import attribute_of_opaque, item_of_opaque
+from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, item_of_opaque
 from devlint.analysis.results import device_of
 from devlint.analysis.values import (
     BOOL,
@@ -359,7 +359,10 @@ def iterate_module(machine: Machine, value: Instance) -> Iteration | None:
     module = value.module
     assert module is not None
     if module.children is None:
-        return None
+        inside = (
+            children_of_opaque(machine, value) if module.row is not None and "indexed" in module.row.flags else None
+        )
+        return None if inside is None else Iteration([inside], True)
     if _is_dictionary(value):
         return Iteration([const(name) for name, kind in module.kinds.items() if kind], module.unsure)
     return Iteration([part for _, part in members(value)], module.unsure)

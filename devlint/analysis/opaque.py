@@ -93,6 +93,66 @@ def attribute_of_opaque(machine: Machine, value: Instance, name: str) -> Value |
     return _part(machine, value, name, part)
 
 
+CHILDREN: Final = "children"
+"""The name of the part that stands for each of the modules inside: programs make new sequences of them."""
+
+
+def children_of_opaque(machine: Machine, value: Instance) -> Instance | None:
+    """One module that stands for all that are inside, if the table knows any by name."""
+    row = value.module.row if value.module is not None else None
+    if row is None or HIDDEN not in value.fields:
+        return None
+    held = value.fields.get(CHILDREN)
+    if isinstance(held, Instance):
+        return held
+    part = row if "indexed" in row.flags else table.lookup(f"{row.base}.{CHILDREN}") if row.base else None
+    return None if part is None else _part(machine, value, CHILDREN, part)
+
+
+def hide_members(machine: Machine, container: Instance, members: list[Value]) -> bool:
+    """Make a container that holds nobody knows how many of such children opaque, too; tells whether it is one now.
+
+    It shares the tensor of its members: what is moved with it has moved.
+    """
+    hidden = {id(member.fields.get(HIDDEN)): member for member in members if isinstance(member, Instance)}
+    if len(hidden) != 1 or not all(isinstance(member, Instance) and HIDDEN in member.fields for member in members):
+        return False
+    member = next(iter(hidden.values()))
+    assert container.module is not None and member.module is not None
+    container.module.row = member.module.row
+    machine.store.put(container.module.kinds, HIDDEN, "parameter")
+    machine.store.put(container.fields, HIDDEN, member.fields[HIDDEN])
+    return True
+
+
+def is_split(tensor: Tensor, owner: Instance, device: str | None) -> bool:
+    """Whether the parameters that one tensor stands for are being spread over several GPUs."""
+    held = owner.fields.get(HIDDEN) is tensor and tensor.device is not None and tensor.device.startswith("cuda")
+    return held and device is not None and device.startswith("cuda") and device != tensor.device
+
+
+def misplaced(value: Instance) -> tuple[Tensor, Tensor, str] | None:
+    """The parameters of an opaque module, a tensor of a module that the program put inside, and that module's name,
+    where they are on two devices: in the place of one that surely runs."""
+    module = value.module
+    hidden = value.fields.get(HIDDEN)
+    if module is None or module.row is None or not isinstance(hidden, Tensor):
+        return None
+    for name, field in value.fields.items():
+        if not isinstance(field, Instance) or field.module is None or module.kinds.get(name) != "module":
+            continue
+        inside = "indexed" in module.row.flags or table.lookup(f"{module.row.base}.{name}") is not None
+        if HIDDEN in field.fields:
+            found = misplaced(field)
+            if found is not None:
+                return found
+        elif inside and hidden.device is not None:
+            own = next((part for part in field.fields.values() if isinstance(part, Tensor) and part.is_parameter), None)
+            if own is not None and own.device not in (None, hidden.device):
+                return hidden, own, name
+    return None
+
+
 def item_of_opaque(machine: Machine, value: Instance, index: Value, node: ir.Node, frame: Frame) -> Value:
     """`vgg.features[3]`, and `vgg.features[:16]`, which is a module of its own wherever it is written."""
     row = value.module.row if value.module is not None else None

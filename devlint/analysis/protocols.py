@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.access import assign_attribute, call_value
 from devlint.analysis.classes import find, modelled
 from devlint.analysis.dispatch import ASSIGN_ITEM, BINARY, Call, on
-from devlint.analysis.module_state import ModuleState
+from devlint.analysis.module_state import HIDDEN, ModuleState
 from devlint.analysis.values import Bound, Const, Instance, Value
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ def _assign_member(
     machine: Machine, value: Instance, module: ModuleState, index: Value, new: Value, node: ir.Node, frame: Frame
 ) -> None:
     """`layers[0] = layer` and `layers["name"] = layer` of a container of modules."""
-    if isinstance(index, Const) and isinstance(index.value, str):
+    if isinstance(index, Const) and HIDDEN in value.fields:
+        assign_attribute(machine, value, str(index.value), new, node, frame)
+    elif isinstance(index, Const) and isinstance(index.value, str):
         assign_attribute(machine, value, index.value, new, node, frame)
     elif isinstance(index, Const) and isinstance(index.value, int) and module.children is not None:
         if -len(module.children) <= index.value < len(module.children):

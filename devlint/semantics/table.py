@@ -174,7 +174,11 @@ _LIBRARIES = {
     "torchvision": "vision",
     "timm": "vision",
     "torchaudio": "vision",
-    "einops": "vision",
+    **dict.fromkeys(
+        ("albumentations", "efficientnet_pytorch", "einops", "facenet_pytorch", "lpips", "pytorch_msssim"), "vision"
+    ),
+    "segmentation_models_pytorch": "vision",
+    "torchsummary": "vision",
     "clip": "vision",
     "open_clip": "vision",
     "torchmetrics": "training",

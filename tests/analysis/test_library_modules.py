@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
-from devlint.analysis.events import MixedDevices, ToHost
+from devlint.analysis.events import Event, MixedDevices, ToHost
+from devlint.analysis.project import Project
+from devlint.analysis.run import analyse
 from devlint.analysis.values import Sequence, Tensor
+from devlint.sources import read_source
 from devlint.worlds import CPU, GPU1, GPU2, World
 from tests.analysis.programs import Run
 
@@ -385,3 +389,101 @@ def test_a_trainer_runs_the_steps_of_a_module_that_was_built(trainer: str, is_to
     text = f"{LIGHTNING}pl.Trainer({trainer}).fit(Model())\n"
     assert bool(clashes(text)) is is_told
     assert not clashes(text, CPU)
+
+
+TRAINER = """\
+from transformers import Trainer
+class Weighted(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False):
+        labels = inputs.pop("labels")
+        outputs = model(**inputs)
+        weight = torch.tensor([1.0, 2.0])
+        loss = nn.CrossEntropyLoss(weight=weight)(outputs.get("logits").view(-1, 2), labels.view(-1))
+        return (loss, outputs) if return_outputs else loss
+"""
+
+
+def by_protocol(text: str, tmp_path: Path) -> list[Event]:
+    """What is found in a file of which nobody in sight calls anything."""
+    path = tmp_path / "library.py"
+    path.write_text(SETUP + text)
+    source = read_source(path, str(path))
+    found = analyse(Project(tmp_path, {source.path: source}))
+    assert not found.failures
+    return [event for event in found.events if isinstance(event, MixedDevices)]
+
+
+def test_steps_of_a_trainer_are_on_the_accelerator(tmp_path: Path) -> None:
+    found = by_protocol(TRAINER, tmp_path)
+    assert {event.world for event in found} == {"gpu1", "gpu2"}
+    assert not by_protocol(TRAINER.replace("2.0]", "2.0], device=labels.device"), tmp_path)
+    assert not by_protocol(TRAINER.replace("(Trainer)", "(list)"), tmp_path)
+
+
+CHILDREN = """\
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        resnet = torchvision.models.resnet101(weights=None)
+        self.body = nn.Sequential(*list(resnet.children())[:-2])
+    def forward(self, x):
+        return self.body(x)
+x = torch.rand(1, 3, 8, 8, device=device)
+"""
+
+
+def test_sequences_of_children() -> None:
+    assert clashes(RESNET + CHILDREN + "Encoder()(x)")
+    assert not clashes(RESNET + CHILDREN + "Encoder().to(device)(x)")
+    assert not clashes(RESNET + CHILDREN + "Encoder()(x)", CPU)
+
+
+HALVES = """\
+parts = list(net.children())
+first, second = nn.Sequential(*parts[:5]).to('cuda:0'), nn.Sequential(*parts[5:]).to('cuda:1')
+second(first(torch.rand(1, 3, 8, 8, device='cuda:0')).to('cuda:1'))
+"""
+
+
+def test_halves_of_children() -> None:
+    assert not clashes(RESNET + HALVES, GPU2)
+
+
+@pytest.mark.parametrize(
+    ("put", "is_right"),
+    [
+        ("net.to(device)\nnet.fc = nn.Linear(512, 2)", False),
+        ("net.fc = nn.Linear(512, 2)\nnet.to(device)", True),
+        ("net.to(device)\nnet.fc = nn.Identity()", True),
+        ("net.to(device)\nnet.fc = nn.Linear(512, 2).to(device)", True),
+        ("net.to(device)\nnet.spare = nn.Linear(512, 2)", True),
+        ("net = torchvision.models.vgg16().to(device)\nnet.classifier[6] = nn.Linear(4096, 2)", False),
+        ("net = torchvision.models.vgg16()\nnet.classifier[6] = nn.Linear(4096, 2)\nnet.to(device)", True),
+    ],
+)
+def test_what_is_put_inside_after_the_move(put: str, is_right: bool) -> None:
+    text = f"{RESNET}{put}\nnet(torch.rand(1, 3, 8, 8, device=device))"
+    assert bool(clashes(text)) is not is_right
+    assert not clashes(text, CPU)
+
+
+def test_a_summary_makes_its_input_on_the_gpu() -> None:
+    told = "from torchsummary import summary\nlinear = nn.Linear(3, 4)\n"
+    assert clashes(f"{told}summary(linear, (3,))")
+    assert not clashes(f"{told}summary(linear, (3,))", CPU)
+    assert not clashes(f"{told}summary(linear, (3,), device='cpu')")
+    assert not clashes(f"{told}summary(linear.to(device), (3,))")
+
+
+AUGMENTED = """\
+import albumentations as A
+from albumentations.pytorch import ToTensorV2
+import cv2
+made = A.Compose([A.Resize(8, 8)STEP])(image=cv2.imread("a"), mask=cv2.imread("b"))
+x = torch.as_tensor(made["image"])
+"""
+
+
+@pytest.mark.parametrize("step", ["", ", ToTensorV2()"])
+def test_augmented_pictures_are_on_the_cpu(step: str) -> None:
+    assert device_of(Run(SETUP + AUGMENTED.replace("STEP", step)), "x") == "cpu"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
+from devlint.analysis.building import construct_builtin
 from devlint.analysis.classes import external_bases, find
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
 from devlint.analysis.models import library
@@ -19,13 +20,14 @@ from devlint.analysis.values import (
     External,
     Function,
     Instance,
+    Mapping,
     Sequence,
     Tensor,
     Unknown,
     Value,
     constant,
 )
-from devlint.semantics import libraries
+from devlint.semantics import libraries, table
 from devlint.semantics.libraries import LIGHTNING_MODULE
 from devlint.syntax import ir
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from devlint.analysis.events import Site
     from devlint.analysis.machine import Machine
 
+MODEL: Final = "transformers.PreTrainedModel"
 _BATCH_HOOKS = frozenset("training_step validation_step test_step predict_step".split())
 _HOOKS = _BATCH_HOOKS | {"forward", "configure_optimizers", "on_train_start", "on_fit_start", "on_train_epoch_start"}
 
@@ -83,7 +86,32 @@ def _called(call: Call) -> str:
 
 def is_hook(cls: Class, name: str) -> bool:
     """Whether a method is called by Lightning itself."""
+    if name in _STEPS and not _TRAINERS.isdisjoint(external_bases(cls)):
+        return True
     return name in _HOOKS and LIGHTNING_MODULE in [libraries.canonical(path) for path in external_bases(cls)]
+
+
+_TRAINERS: Final = frozenset({"transformers.Trainer", "transformers.Seq2SeqTrainer"})
+_STEPS: Final = frozenset({"compute_loss", "training_step", "prediction_step"})
+_NAMES: Final = ("input_ids", "attention_mask", "labels")
+
+
+def enter_step(machine: Machine, cls: Class, instance: Instance, method: Function, call: Call) -> bool:
+    """Enter a step of a Trainer of transformers by protocol: it has put the model and the batch on the accelerator."""
+    from devlint.analysis.entries import accelerator
+
+    row = table.lookup(MODEL)
+    if method.node.name not in _STEPS or row is None or _TRAINERS.isdisjoint(external_bases(cls)):
+        return False
+    device = accelerator(machine)
+    origin = machine.origin("input", call.node, call.frame, device, "inputs")
+    batch = {name: Tensor(device, 2, origin, assumed=True) for name in _NAMES}
+    inputs = Mapping(dict(batch), Tensor(device, 2, origin, assumed=True), True)
+    model = construct_builtin(machine, MODEL, row, Call([], {}, call.node, call.frame))
+    assert isinstance(model, Instance)
+    move_module(machine, model, device, cls.node, call.frame)
+    call_value(machine, Bound(method, instance), Call([model, inputs], {}, call.node, call.frame))
+    return True
 
 
 def enter_hook(machine: Machine, cls: Class, instance: Instance, method: Function, call: Call) -> bool:

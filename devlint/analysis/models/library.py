@@ -250,6 +250,15 @@ def _move(machine: Machine, value: Instance, how: str, name: str, arguments: Cal
     return value
 
 
+def _moved_data(machine: Machine, value: Instance, device: str | None, arguments: Call) -> Instance:
+    """A dict of a library's own, with what it holds moved."""
+    made = Instance(value.cls, value.site)
+    made.fields = value.fields
+    data = moved_value(machine, value.state["data"], device, arguments)
+    made.state = Kept({**value.state, "data": data, "device": device})
+    return made
+
+
 def moved_value(machine: Machine, value: Value, device: str | None, arguments: Call) -> Value:
     """A value on another device: tensors are copied, also in containers; modules are moved in place."""
     if isinstance(value, Maybe):
@@ -257,6 +266,8 @@ def moved_value(machine: Machine, value: Value, device: str | None, arguments: C
     if isinstance(value, Instance) and value.module is not None:
         move_module(machine, value, device, arguments.node, arguments.frame)
         return value
+    if isinstance(value, Instance) and isinstance(value.state.get("data"), Mapping):
+        return _moved_data(machine, value, device, arguments)
     if isinstance(value, Tensor):
         return Tensor(POISON) if device == POISON else moved(machine, value, device, arguments)
     if isinstance(value, Mapping):

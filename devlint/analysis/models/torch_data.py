@@ -244,6 +244,8 @@ def _copy(value: Value, known: dict[int, Instance] | None = None) -> Value:
         made = known[id(value)] = Instance(value.cls, value.site)
         made.fields = {key: _copy(part, known) for key, part in value.fields.items()}
         made.state = Kept(value.state)
+        if isinstance(value.state.get("data"), Value):
+            made.state["data"] = _copy(value.state["data"], known)
         return made
     return value
 

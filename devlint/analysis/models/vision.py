@@ -11,6 +11,7 @@ from devlint.analysis.module_calls import call_by_row
 from devlint.analysis.plain import join_all
 from devlint.analysis.results import derived
 from devlint.analysis.values import (
+    NONE,
     NUMBER,
     SOME_RANK,
     UNKNOWN,
@@ -210,3 +211,39 @@ def detect(machine: Machine, value: Instance, call: Call) -> Value:
     if constant(value.state.get("training")) is not False or not isinstance(found, Mapping):
         return UNKNOWN
     return Sequence("list", [found, found], True)
+
+
+@models("torchsummary.summary")
+def summarize(machine: Machine, call: Call) -> Value:
+    """`summary(model, size)`: runs the model on an input that it makes on the GPU where there is one."""
+    model, device = call.argument(0, "model"), constant(call.given(3, "device") or const("cuda"))
+    machine.consulted.add("accelerator")
+    if call.open or not isinstance(model, Instance) or device not in ("cpu", "cuda"):
+        return NONE
+    place = "cuda:0" if device == "cuda" and machine.has_cuda else "cpu"
+    made = Tensor(place, SOME_RANK, machine.origin("placed", call.node, call.frame, place, "torchsummary.summary"))
+    call_value(machine, model, call.with_arguments([made]))
+    return NONE
+
+
+# -- albumentations
+
+
+@method_models("albumentations.Compose", "__call__")
+def augment(machine: Machine, value: Instance, call: Call) -> Value:
+    """`transform(image=image, mask=mask)`: a dict of the same names, of tensors if something makes them."""
+    steps = _steps(machine, value, call)
+    if steps is None or call.open:
+        return UNKNOWN
+    makes = any(isinstance(step, Instance) and _makes_tensors(step) for step in steps)
+    if makes:
+        made: Value = Tensor("cpu", 3, machine.origin("host", call.node, call.frame, "cpu", "ToTensorV2"))
+    else:
+        made = Array(SOME_RANK)
+    known = {name: made for name in call.keywords if name in ("image", "mask")}
+    return Mapping(dict(known), None, True)
+
+
+def _makes_tensors(step: Instance) -> bool:
+    path = step.cls.path if isinstance(step.cls, External) else ""
+    return path.rpartition(".")[2] in ("ToTensorV2", "ToTensor")
