@@ -326,7 +326,7 @@ class ToHost(Event):
 
 @dataclass(frozen=True, slots=True)
 class MoveOnArray(Event):
-    """`.to()`, `.cuda()` or `.cpu()` of a numpy array (or a list)."""
+    """`.to()`, `.cuda()`, `.cpu()` or `.device` of a numpy array, a plain Python value or an optimizer."""
 
     text: str = ""
     method: str = "to"

@@ -296,7 +296,7 @@ class Machine:
         """Whether something was put on the CPU while an instance was built by protocol."""
         self.weighed = False
         self.clashed: set[tuple[ir.Node, Frame, tuple[Choice, ...]]] = set()
-        self.guards = 0
+        self.guards = self.doubts = 0
         self.served: dict[Origin, int] = {}
         self.connective: ir.Bool | None = None
         self.branching: ir.If | None = None

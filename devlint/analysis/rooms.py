@@ -17,6 +17,7 @@ from devlint.analysis import (
     instances,
     introspection,
     iterables,
+    lacking,
     leaves,
     lookup,
     mappings,
@@ -61,6 +62,7 @@ from devlint.analysis.models import (
     torch_files,
     torch_functions,
     transforms,
+    unmovable,
     weight_norms,
 )
 
@@ -94,6 +96,7 @@ __all__ = [
     "instances",
     "introspection",
     "iterables",
+    "lacking",
     "leaves",
     "library",
     "lookup",
@@ -123,5 +126,6 @@ __all__ = [
     "torch_functions",
     "transforms",
     "unknowns",
+    "unmovable",
     "weight_norms",
 ]
