@@ -260,6 +260,8 @@ class Machine:
         self.defaults: dict[ChoiceKey, bool] = {}
         """Answers that were taken because the program is started without arguments."""
         self.promoted: dict[ChoiceKey, Choice] = {}
+        self.unlikely: dict[ChoiceKey, bool] = {}
+        """Of the questions whether something is None, whether all ask what a call gave of which nothing is known."""
         self.joint: dict[ChoiceKey, list[dict[ChoiceKey, bool]]] = {}
         """What settles conditions of several undecided parts, by the first of these."""
         self.asked: set[ChoiceKey] = set()

@@ -35,6 +35,7 @@ from devlint.analysis.plain import compute
 from devlint.analysis.values import (
     FALSE,
     NUMBER,
+    RESULT,
     SCALAR,
     STRING,
     UNKNOWN,
@@ -204,6 +205,8 @@ def unknown_item(machine: Machine, value: Unknown, index: Value, node: ir.Node, 
 
 def _extended_by(value: Unknown, index: Value) -> Value:
     if isinstance(index, Const) and isinstance(index.value, (str, int)):
+        if value is RESULT and isinstance(index.value, int):
+            return RESULT
         return extended(value, f"[{index.value!r}]")
     return UNKNOWN
 

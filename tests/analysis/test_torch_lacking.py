@@ -258,6 +258,13 @@ def states(size, device):
     hidden = (torch.zeros(1, size), torch.zeros(1, size))
     return hidden.to(device)  # DEV403: cpu gpu1 gpu2
 """,
+    "tokens as a list and as a tensor": """# runs: no
+from transformers import AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained("gpt2")
+x = tokenizer.encode("a text", return_tensors="pt").to(device)  #= gpu
+y = tokenizer.encode("a text", **vars(tokenizer)).to(device)  #= gpu
+tokenizer.encode("a text").to(device)  # DEV403: cpu gpu1 gpu2
+""",
     "what plain values are": """
 a = [isinstance(3, kind) for kind in (numbers.Number, int, str, collections.abc.Hashable)]  #= [True,True,False,True]
 b = isinstance({}, (str, numbers.Number))  #= False

@@ -20,6 +20,7 @@ from devlint.analysis.tensor_methods import moved, tensor_method
 from devlint.analysis.values import (
     NONE,
     POISON,
+    RESULT,
     SOME_RANK,
     UNKNOWN,
     Array,
@@ -59,7 +60,7 @@ def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = N
         return legacy
     row = table.lookup(path)
     if row is None:
-        return _initialised(machine, path, arguments) if path.endswith(".__init__") else UNKNOWN
+        return _initialised(machine, path, arguments) if path.endswith(".__init__") else RESULT
     if row.effect == "module":
         return construct_builtin(machine, path, row, arguments)
     if row.effect == "instance":
