@@ -11,7 +11,7 @@ from devlint.analysis.frames import Locals
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import ancestors, missing
 from devlint.analysis.plain_types import type_name
-from devlint.analysis.values import Mapping, Method, Sequence, Value
+from devlint.analysis.values import Const, Mapping, Method, Sequence, Value
 from devlint.semantics import errors
 from devlint.syntax import ir
 
@@ -31,7 +31,7 @@ def read_lacking(machine: Machine, value: Value, name: str, node: ir.Node, frame
         Crash: it does.
     """
     kind = type_name(value)
-    if not kind or not (_is_own(machine, value) and comes_surely(machine, frame)):
+    if not kind or _is_placeholder(value) or not (_is_own(machine, value) and comes_surely(machine, frame)):
         return missing(machine, "AttributeError")
     refuse(machine, kind, name, node, frame)
     raise Crash("AttributeError")
@@ -54,6 +54,13 @@ def refuse(machine: Machine, kind: str, name: str, node: ir.Node, frame: Frame) 
         type_name=kind,
     )
     machine.trying = trying
+
+
+def _is_placeholder(value: Value) -> bool:
+    """Whether it is a 0, "" or [] that stands where the program means to put something else."""
+    if isinstance(value, (Sequence, Mapping)):
+        return not value.items and not value.open
+    return isinstance(value, Const) and not value.value
 
 
 def _is_own(machine: Machine, value: Value) -> bool:

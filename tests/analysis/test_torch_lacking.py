@@ -239,6 +239,19 @@ for x in torch.utils.data.DataLoader(torch.zeros(2, 1)):
         total = total + x
 total.cpu()
 """,
+    "what a dict makes where nothing was put": """# silent
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--fine", type=int, default=1)
+args = parser.parse_args()
+found = collections.defaultdict(list)
+for name in ("coarse", "fine"):
+    if name == "coarse" or args.fine > 0:
+        found[name] += [torch.zeros(1)]
+for name, parts in found.items():
+    found[name] = torch.cat(parts)
+found["fine"].cpu()
+""",
     "code that nobody in sight calls": """# silent
 class Net(nn.Module):
     def __init__(self, mask=0):
@@ -287,12 +300,12 @@ def test_observed(name: str, tmp_path: Path, machines: Machines) -> None:
 TEXTS = {
     "[1].to(0)": "AttributeError: 'list' object has no attribute 'to'",
     "(1,).cuda()": "AttributeError: 'tuple' object has no attribute 'cuda'",
-    "{}.device": "AttributeError: 'dict' object has no attribute 'device'",
+    "{1: 2}.device": "AttributeError: 'dict' object has no attribute 'device'",
     "(3).cpu()": "AttributeError: 'int' object has no attribute 'cpu'",
     "(0.5).to(0)": "AttributeError: 'float' object has no attribute 'to'",
     "'a'.to(0)": "AttributeError: 'str' object has no attribute 'to'",
-    "collections.OrderedDict().to(0)": "AttributeError: 'collections.OrderedDict' object has no attribute 'to'",
-    "collections.defaultdict(list).to(0)": "AttributeError: 'collections.defaultdict' object has no attribute 'to'",
+    "collections.OrderedDict(a=1).to(0)": "AttributeError: 'collections.OrderedDict' object has no attribute 'to'",
+    "collections.defaultdict(list, a=1).to(0)": "AttributeError: 'collections.defaultdict' object has no attribute 'to'",
     "torch.optim.Adam([nn.Parameter(torch.ones(1))]).to(0)": "AttributeError: 'Adam' object has no attribute 'to'",
 }
 
