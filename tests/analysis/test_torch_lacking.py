@@ -305,7 +305,7 @@ TEXTS = {
     "(0.5).to(0)": "AttributeError: 'float' object has no attribute 'to'",
     "'a'.to(0)": "AttributeError: 'str' object has no attribute 'to'",
     "collections.OrderedDict(a=1).to(0)": "AttributeError: 'collections.OrderedDict' object has no attribute 'to'",
-    "collections.defaultdict(list, a=1).to(0)": "AttributeError: 'collections.defaultdict' object has no attribute 'to'",
+    "collections.defaultdict(int, a=1).to(0)": "AttributeError: 'collections.defaultdict' object has no attribute 'to'",
     "torch.optim.Adam([nn.Parameter(torch.ones(1))]).to(0)": "AttributeError: 'Adam' object has no attribute 'to'",
 }
 

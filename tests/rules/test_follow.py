@@ -41,7 +41,9 @@ FOLLOWS_NOT = {
     "a number in a later call": (
         "def f(n, past):\n    return torch.arange(n) + past\nf(3, torch.ones(1, device=place()))\nf(3, 1)\n"
     ),
-    "a number by default": "def f(n, past=0):\n    return torch.arange(n) + past\nf(3, torch.ones(1, device=place()))\n",
+    "a number by default": (
+        "def f(n, past=0):\n    return torch.arange(n) + past\nf(3, torch.ones(1, device=place()))\n"
+    ),
     "None in another call": (
         "def f(n, past=None):\n    x = torch.arange(n)\n    if past is not None:\n        x = x + past\n    return x\n"
         "f(3)\nf(3, torch.ones(1, device=place()))\n"
