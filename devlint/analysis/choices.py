@@ -22,6 +22,7 @@ from devlint.analysis.narrowing import narrow
 from devlint.analysis.values import (
     BOOL,
     CUT,
+    RESULT_IS_NONE,
     Answer,
     Const,
     Maybe,
@@ -312,7 +313,17 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
     asks_content = kind is Tensor or (isinstance(test, ir.Compare) and test.operator not in ("is", "is-not"))
     if asks_content and decision.is_free:
         decision.test = test
+    elif isinstance(test, ir.Compare):
+        _note_likely(machine, key, value)
     return decision
+
+
+def _note_likely(machine: Machine, key: ChoiceKey, value: Value) -> None:
+    """Note whether the question if something is None is only asked of what a call gave of which nothing is known."""
+    if value is RESULT_IS_NONE:
+        machine.unlikely.setdefault(key, True)
+    else:
+        machine.unlikely[key] = False
 
 
 def _more_arguments(number: int) -> Answer:

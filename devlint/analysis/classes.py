@@ -16,6 +16,7 @@ from devlint.analysis.dispatch import (
     on,
 )
 from devlint.analysis.module_state import ModuleState
+from devlint.analysis.plain_types import is_alias, is_plain_instance
 from devlint.analysis.values import (
     BOOL,
     POISON,
@@ -176,6 +177,11 @@ def is_instance(machine: Machine, value: Value, cls: Value) -> bool | None:
         return path == "torch.Tensor" if not path.startswith("torch.") else path in ("torch.Tensor",) or None
     if isinstance(value, (Array, DeviceValue)):
         return path in _TYPES[value.__class__]
+    plain = is_plain_instance(value, path)
+    if plain is not None:
+        return plain
+    if is_alias(path) and not isinstance(value, (Function, Bound, Method)):
+        return None
     python = (
         path.removeprefix("builtins.")
         .removeprefix("collections.abc.")
@@ -287,6 +293,8 @@ def make_members(machine: Machine, cls: Class) -> None:
     """
     mixed = any(path.rpartition(".")[2] in _VALUE_BASES for path in external_bases(cls))
     if mixed or find(cls, "__new__") is not None or find(cls, "__init__") is not None:
+        if any(find(cls, name) is not None for name in ("to", "cuda", "cpu", "device")):
+            _hide_values(machine, cls)
         return
     made: list[tuple[Value, Instance]] = []
     for name, value in list(cls.fields.items()):
@@ -299,6 +307,13 @@ def make_members(machine: Machine, cls: Class) -> None:
             machine.store.put(member.fields, "value", value)
             made.append((value, member))
         machine.store.put(cls.fields, name, member)
+
+
+def _hide_values(machine: Machine, cls: Class) -> None:
+    """Members that are values, and have more than their values have: nothing is known of them."""
+    for name, value in list(cls.fields.items()):
+        if isinstance(value, (Const, Sequence, Mapping)) and not name.startswith("_"):
+            machine.store.put(cls.fields, name, UNKNOWN)
 
 
 _VALUE_BASES = frozenset({"str", "int", "float", "StrEnum", "IntEnum", "Flag", "IntFlag"})

@@ -20,6 +20,8 @@ from devlint.analysis.plain import texts_differ
 from devlint.analysis.tensors import compare_tensors
 from devlint.analysis.values import (
     BOOL,
+    RESULT,
+    RESULT_IS_NONE,
     SOME_DEVICE,
     Array,
     Bound,
@@ -191,6 +193,8 @@ def _compare_identity(left: Value, right: Value, symbol: str) -> Value:
         answer = left.path == right.path
     elif not isinstance(left, (Unknown, Scalar, External)) and not isinstance(right, (Unknown, Scalar, External)):
         answer = None if _may_be_same(left, right) else left is right
+    if answer is None and left is RESULT and is_none(right):
+        return RESULT_IS_NONE
     if answer is None:
         return named_unknown(left, symbol, right) or BOOL
     return const(answer if symbol == "is" else not answer)

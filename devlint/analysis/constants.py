@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from devlint.analysis.access import iterate
 from devlint.analysis.derived import DeviceText
 from devlint.analysis.dispatch import ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
+from devlint.analysis.lacking import LACKED, read_lacking
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import (
     MAX_TEXT,
@@ -84,7 +85,7 @@ def const_attribute(machine: Machine, value: Const, name: str, node: ir.Node, fr
         return lift(getattr(value.value, name, None))
     if name == "__class__":
         return External(f"builtins.{type(value.value).__name__}")
-    return Method(value, name)
+    return read_lacking(machine, value, name, node, frame) if name in LACKED else Method(value, name)
 
 
 @on(METHOD, Const)
@@ -95,6 +96,8 @@ def const_method(machine: Machine, value: Const, name: str, call: Call) -> Value
     if value.value is None and not hasattr(None, name):
         return missing(machine, "AttributeError")
     function = getattr(value.value, name, None)
+    if function is None and name in LACKED:
+        return read_lacking(machine, value, name, call.node, call.frame)
     if function is None or call.open:
         return UNKNOWN
     if name == "join" and len(call.positional) == 1:

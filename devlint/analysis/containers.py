@@ -13,6 +13,7 @@ from devlint.analysis.plain import equal, join_all, missing
 from devlint.analysis.sequences import delete_sequence_item, extend, position_of
 from devlint.analysis.unknowns import extended
 from devlint.analysis.values import (
+    RESULT,
     UNKNOWN,
     Class,
     Const,
@@ -86,7 +87,7 @@ def unpack(
         if isinstance(value, Unknown) and value.path is not None:
             parts = [extended(value, f"[{position}]") for position in range(count)]
         else:
-            parts = [UNKNOWN] * count
+            parts = [RESULT if value is RESULT else UNKNOWN] * count
         return _starred(parts, star_index)
     items, missing = list(found.items), count - len(found.items)
     if star_index is not None:

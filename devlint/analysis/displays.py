@@ -115,6 +115,7 @@ def evaluate_comprehension(machine: Machine, node: ir.Comprehension, frame: Fram
             items = [UNKNOWN]
         for value in items[:MAX_ITEMS]:
             bind(machine, generator.target, value, node, inner)
+            doubts = machine.doubts
             keep = True
             for condition in generator.conditions:
                 answer = decide(machine, condition, inner).truth
@@ -123,9 +124,13 @@ def evaluate_comprehension(machine: Machine, node: ir.Comprehension, frame: Fram
                     break
                 if answer is None:
                     state["open"] = True
+                    machine.doubts += 1
                 narrow(machine, condition, inner, True)
-            if keep:
-                run(index + 1)
+            try:
+                if keep:
+                    run(index + 1)
+            finally:
+                machine.doubts = doubts
 
     run(0)
     if node.kind == "dict":

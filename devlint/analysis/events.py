@@ -142,7 +142,7 @@ class MixedDevices(Event):
     """Tensors of two devices met in an operation that demands one. `guilty` indexes the operand that stands wrong.
 
     `checked`: no operation of torch refuses them, but a check of the program's own. `by_protocol`: the code was entered
-    by protocol, no caller is in sight.
+    by protocol, no caller is in sight. `no_tensors`: the names that were none at some time when the root was run.
     """
 
     operation: str = ""
@@ -151,6 +151,7 @@ class MixedDevices(Event):
     cause: CauseKind = "mixed"
     checked: bool = False
     by_protocol: bool = False
+    no_tensors: frozenset[str] = frozenset()
 
     @property
     def culprit(self) -> Operand:
@@ -326,7 +327,7 @@ class ToHost(Event):
 
 @dataclass(frozen=True, slots=True)
 class MoveOnArray(Event):
-    """`.to()`, `.cuda()` or `.cpu()` of a numpy array (or a list)."""
+    """`.to()`, `.cuda()`, `.cpu()` or `.device` of a numpy array, a plain Python value or an optimizer."""
 
     text: str = ""
     method: str = "to"

@@ -186,12 +186,12 @@ def evaluate_unary(machine: Machine, node: ir.Unary, frame: Frame) -> Value:
 @evaluates(ir.Bool)
 def evaluate_bool(machine: Machine, node: ir.Bool, frame: Frame) -> Value:
     """`and`, `or`: the value of the part that settles it."""
-    guards = machine.guards
+    guards, doubts = machine.guards, machine.doubts
     around, machine.connective = machine.connective, node
     try:
         return _evaluate_parts(machine, node, frame)
     finally:
-        machine.guards = guards
+        machine.guards, machine.doubts = guards, doubts
         machine.connective = around
 
 
@@ -207,6 +207,7 @@ def _evaluate_parts(machine: Machine, node: ir.Bool, frame: Frame) -> Value:
             return _join_bool(machine, joined, value, decision.truth, node)
         if decision.truth is None:
             machine.guards += decision.guards(node.is_and)
+            machine.doubts += 1
             joined = value if joined is None else _join_bool(machine, joined, value, None, node)
     return UNKNOWN
 

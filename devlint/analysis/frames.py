@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.values import Class, Value, birth
+from devlint.analysis.values import Class, Instance, Tensor, Unknown, Value, birth
 
 if TYPE_CHECKING:
     from devlint.analysis.choices import ChoiceKey
@@ -94,3 +94,24 @@ class Frame:
         self.settled: frozenset[str] = frozenset()
         self.is_manager = False
         self.resumes_at: int | None = None
+
+
+def names_of_no_tensors(frame: Frame) -> set[str]:
+    """The names in sight, and the fields of the objects that they name (`self.mask`), that surely hold no tensor or may
+    hold None."""
+    found: set[str] = set()
+    part: Frame | None = frame
+    while part is not None and (part.function is not None or part.loops):
+        for name, value in part.names.items():
+            kind = value.__class__
+            if kind is Instance:
+                assert isinstance(value, Instance)
+                fields = value.fields.items()
+                found.update(f"{name}.{field}" for field, held in fields if held.__class__ not in _MAY_BE_TENSORS)
+            if kind not in _MAY_BE_TENSORS:
+                found.add(name)
+        part = part.outer
+    return found
+
+
+_MAY_BE_TENSORS = frozenset({Tensor, Unknown})

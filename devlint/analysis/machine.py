@@ -12,7 +12,8 @@ import os
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias
 
 from devlint.analysis.dispatch import EVALUATE, EXECUTE, Call
-from devlint.analysis.events import Choice, DeviceCompared, Event, MarkKind, Site
+from devlint.analysis.events import Choice, DeviceCompared, Event, MarkKind, MixedDevices, Site
+from devlint.analysis.frames import names_of_no_tensors
 from devlint.analysis.lattice import Loss
 from devlint.analysis.origins import Origin
 from devlint.analysis.store import Store
@@ -260,6 +261,8 @@ class Machine:
         self.defaults: dict[ChoiceKey, bool] = {}
         """Answers that were taken because the program is started without arguments."""
         self.promoted: dict[ChoiceKey, Choice] = {}
+        self.unlikely: dict[ChoiceKey, bool] = {}
+        """Of the questions whether something is None, whether all ask what a call gave of which nothing is known."""
         self.joint: dict[ChoiceKey, list[dict[ChoiceKey, bool]]] = {}
         """What settles conditions of several undecided parts, by the first of these."""
         self.asked: set[ChoiceKey] = set()
@@ -296,7 +299,7 @@ class Machine:
         """Whether something was put on the CPU while an instance was built by protocol."""
         self.weighed = False
         self.clashed: set[tuple[ir.Node, Frame, tuple[Choice, ...]]] = set()
-        self.guards = 0
+        self.guards = self.doubts = 0
         self.served: dict[Origin, int] = {}
         self.connective: ir.Bool | None = None
         self.branching: ir.If | None = None
@@ -354,7 +357,10 @@ class Machine:
         """Make a mark of this moment."""
         if device is not None and device != self.accelerator and kind not in _BY_PROTOCOL:
             self.note_place(device)
-        return Origin(kind, Site(frame.namespace.path, node.at), frame, self.tick(), device, note, previous, node)
+        site = Site(frame.namespace.path, node.at)
+        if kind == "factory" and MixedDevices in self.wanted:
+            self.project.no_tensors.setdefault(site.key, set()).update(names_of_no_tensors(frame))
+        return Origin(kind, site, frame, self.tick(), device, note, previous, node)
 
     def note_place(self, device: str) -> None:
         """Note that something is elsewhere than by protocol. With what a module is built, on the CPU, it is moved."""

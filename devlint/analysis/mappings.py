@@ -9,6 +9,7 @@ from devlint.analysis.access import attribute, call_method, call_value, iterate
 from devlint.analysis.circles import as_part
 from devlint.analysis.device_names import misses_by_index, tell_missing_key
 from devlint.analysis.dispatch import ASSIGN_ITEM, ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
+from devlint.analysis.lacking import LACKED, read_lacking
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import NotConstant, join_all, key_of, length, missing, pair, value_of_key
 from devlint.analysis.results import derived, is_any_content, loaded_tensor
@@ -49,7 +50,9 @@ def mapping_method(machine: Machine, value: Mapping, name: str, call: Call) -> V
     function = METHODS.get(name)
     if function is None:
         loaded = loaded_tensor(value)
-        return UNKNOWN if loaded is None else call_method(machine, loaded, name, call)
+        if loaded is not None:
+            return call_method(machine, loaded, name, call)
+        return read_lacking(machine, value, name, call.node, call.frame) if name in LACKED else UNKNOWN
     return function(machine, value, call)
 
 
@@ -57,7 +60,9 @@ def mapping_method(machine: Machine, value: Mapping, name: str, call: Call) -> V
 def mapping_attribute(machine: Machine, value: Mapping, name: str, node: ir.Node, frame: Frame) -> Value:
     """`d.name` is a method; what was loaded may be a tensor."""
     loaded = loaded_tensor(value) if name in _OF_TENSORS else None
-    return Method(value, name) if loaded is None else attribute(machine, loaded, name, node, frame)
+    if loaded is not None:
+        return attribute(machine, loaded, name, node, frame)
+    return read_lacking(machine, value, name, node, frame) if name in LACKED else Method(value, name)
 
 
 _OF_TENSORS: Final = frozenset({"device", "dtype", "is_cuda", "ndim", "shape", "T"})

@@ -44,6 +44,8 @@ class Project:
         """Whether a condition asks on which device a tensor is."""
         self.questions: dict[ir.Node, tuple[ChoiceKey, bool]] = {}
         """What conditions without a name ask, and with which polarity."""
+        self.no_tensors: dict[tuple[str, int, int], set[str]] = {}
+        """The names that held no tensor at some time when one was created, by the place where it was."""
 
     def module(self, path: str) -> ir.Module | None:
         """Return the lowered file, None where it can't be read or parsed (then `failures` says why)."""

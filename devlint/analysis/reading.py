@@ -141,6 +141,8 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
                 continue
             if event.root == event.site and told.setdefault(_pair(event), event.site) != event.site:
                 continue
+            names = project.no_tensors.get(event.root.key)
+            event = dataclasses.replace(event, no_tensors=frozenset(names)) if names else event
         if isinstance(event, NameUnbound):
             everywhere = len(where.get(event.root.key, ())) == len(worlds)
             if everywhere and not (event.device_position or event.bound_later):

@@ -182,17 +182,7 @@ def _result_dtype(row: Row, main: Tensor, bound: dict[str, Any]) -> str | None:
 
 def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str, Any], call: Call) -> Value:
     """The result of an operation on tensors."""
-    result = row.result
-    for name, alternative in row.result_if:
-        given = bound.get(name)
-        if (
-            given is None
-            or (isinstance(given, Tensor) and alternative != "tensor")
-            or (isinstance(given, Const) and (given.value is None or given.value is False))
-        ):
-            continue
-        result = alternative
-        break
+    result = _form(row, bound)
     if result == "same":
         value = bound.get("self") or bound.get(row.concerned[0] if row.concerned else "self")
         return value if isinstance(value, Value) else UNKNOWN
@@ -218,6 +208,20 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
             if isinstance(part, Tensor):
                 part.size = ANY_SIZE
     return made
+
+
+def _form(row: Row, bound: dict[str, Any]) -> str:
+    """The form in which a result comes back, with these arguments."""
+    for name, alternative in row.result_if:
+        given = bound.get(name)
+        if (
+            given is None
+            or (isinstance(given, Tensor) and alternative != "tensor")
+            or (isinstance(given, Const) and (given.value is None or given.value is False))
+        ):
+            continue
+        return alternative
+    return row.result
 
 
 _NO_TENSORS = frozenset({"none", "scalar", "bool", "string", "list", "shape", "dtype", "device"})
@@ -306,9 +310,12 @@ def created_rank(row: Row, bound: dict[str, Any], template: Tensor | None) -> in
     return SOME_RANK if row.effect == "create" else None
 
 
-def row_named(row: Row, made: Tensor) -> Value:
+def row_named(row: Row, made: Tensor, bound: dict[str, Any], call: Call) -> Value:
     """A created tensor in the form that the row says it comes back in."""
-    return made if row.result in ("tensor", "unknown", "same") else build(row.result, made, None)
+    form = _form(row, bound)
+    if call.open and row.result_if and form == row.result:
+        return UNKNOWN  # what asks for another form may be given
+    return made if form in ("tensor", "unknown", "same") else build(form, made, None)
 
 
 def build(form: str, main: Tensor, rank: int | None) -> Value:

@@ -350,7 +350,7 @@ def _create(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> Va
     if constant(bound.get("pin_memory")) is True:
         made.pinned = True
         pin(machine, made, call)
-    return row_named(row, made)
+    return row_named(row, made, bound, call)
 
 
 def _like_device(machine: Machine, target: Value, call: Call, operation: str) -> str | None:

@@ -296,13 +296,14 @@ class _Runner:
         base = self._attempt(machine, run, budget, {}, not by_protocol)
         spent = machine.steps
         promoted, defaults = dict(machine.promoted), dict(machine.defaults)
+        unlikely = {key for key, only_results in machine.unlikely.items() if only_results}
         asked = list(promoted)[:choices] if machine.world.device_count else []
         if asked and by_protocol and self._is_all_in_place(machine, path, count):
             asked = []
         joint = _joint(machine, asked)
         for key in asked:
             for answer in (True, False):
-                if defaults.get(key) is answer:
+                if defaults.get(key) is answer or (answer and key in unlikely):
                     continue
                 if time.monotonic() > deadline:
                     raise _TooSlow
@@ -312,6 +313,8 @@ class _Runner:
                 self._attempt(machine, run, budget, {key: answer})
                 spent += machine.steps
         for assume in [] if by_protocol else [*_together(machine), *joint]:
+            if any(assume.get(key) for key in unlikely):
+                continue
             if time.monotonic() > deadline:
                 raise _TooSlow
             if spent > 3 * budget:

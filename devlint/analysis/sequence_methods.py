@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.access import call_value, truth
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.dispatch import METHOD, Call, on
+from devlint.analysis.lacking import LACKED, read_lacking
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import (
     LAZY,
@@ -51,7 +52,9 @@ METHODS: Final[dict[str, Method]] = {}
 def sequence_method(machine: Machine, value: Sequence, name: str, call: Call) -> Value:
     """`xs.name(...)`."""
     function = METHODS.get(name)
-    return UNKNOWN if function is None else function(machine, value, call)
+    if function is None:
+        return read_lacking(machine, value, name, call.node, call.frame) if name in LACKED else UNKNOWN
+    return function(machine, value, call)
 
 
 @on(METHODS, "append")

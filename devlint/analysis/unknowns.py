@@ -29,12 +29,14 @@ from devlint.analysis.dispatch import (
     Iteration,
     on,
 )
+from devlint.analysis.lacking import LACKED, read_lacking
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import compute
 from devlint.analysis.values import (
     FALSE,
     HOST,
     NUMBER,
+    RESULT,
     SCALAR,
     STRING,
     UNKNOWN,
@@ -79,6 +81,8 @@ def scalar_truth(machine: Machine, value: Scalar) -> bool | None:
 @on(ATTRIBUTE, Scalar)
 def scalar_attribute(machine: Machine, value: Scalar, name: str, node: ir.Node, frame: Frame) -> Value:
     """`n.real` is a number; what else a number or string has are methods."""
+    if name in LACKED and value.kind == "string":
+        return read_lacking(machine, value, name, node, frame)
     return NUMBER if name in ("real", "imag", "itemsize", "bits", "min", "max", "eps") else Method(value, name)
 
 
@@ -87,6 +91,8 @@ def scalar_method(machine: Machine, value: Scalar, name: str, call: Call) -> Val
     """`n.name(...)`."""
     if value.kind == "number":
         return NUMBER
+    if name in LACKED and value.kind == "string":
+        return read_lacking(machine, value, name, call.node, call.frame)
     if hasattr(str, name):
         return _of_each_text(machine, value.among, name, call) or text_result(name)
     return NUMBER if name in ("item", "bit_length", "is_integer") else SCALAR
@@ -201,6 +207,8 @@ def unknown_item(machine: Machine, value: Unknown, index: Value, node: ir.Node, 
 
 def _extended_by(value: Unknown, index: Value) -> Value:
     if isinstance(index, Const) and isinstance(index.value, (str, int)):
+        if value is RESULT and isinstance(index.value, int):
+            return RESULT
         return extended(value, f"[{index.value!r}]")
     return UNKNOWN
 

@@ -440,10 +440,15 @@ SOME_DEVICE: Final = Unknown()
 """The `torch.device` of a tensor that may be anywhere: no text is equal to it."""
 CUT: Final = Unknown()
 """What a call gives that a bound left out: there is an answer, and asking for it is no choice."""
+RESULT: Final = Unknown()
+"""What a call gives of which nothing is known: a program that asks whether it is None guards against what may never
+be."""
 SCALAR: Final = Scalar()
 NUMBER: Final = Scalar(kind="number")
 STRING: Final = Scalar(kind="string")
 BOOL: Final = Scalar(kind="bool")
+RESULT_IS_NONE: Final = Scalar(kind="bool")
+"""Whether such a result is None (or is not)."""
 DTYPE: Final = Scalar(kind="dtype")
 SIZE: Final = Scalar(low=1, kind="number")
 """A length or dimension: taken to be at least 1, as a loop is taken to run at least once."""

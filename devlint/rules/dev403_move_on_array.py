@@ -1,4 +1,4 @@
-"""DEV403 move-on-array: `.to()` or `.cuda()` on a numpy array."""
+"""DEV403 move-on-array: `.to()` or `.cuda()` on a numpy array, a list, a number."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from devlint.syntax.late import cst
 RULE = Rule(
     code="DEV403",
     name="move-on-array",
-    summary="`.to()`, `.cuda()` or `.cpu()` is called on a numpy array or a list.",
-    what=(
-        "A numpy array (the result of `.numpy()`, of `np.array(...)`, of numpy arithmetic) or a list is moved as if it "
-        "were a tensor."
-    ),
-    why="Only tensors and modules live on devices. An array has to become a tensor first: `torch.from_numpy(array)`.",
+    summary="`.to()`, `.cuda()` or `.cpu()` is called on a numpy array, a list or another plain Python value.",
+    what="""\
+A numpy array (the result of `.numpy()`, of `np.array(...)`, of numpy arithmetic), a list, tuple or dict of tensors, a
+number, a text or an optimizer is moved as if it were a tensor, or asked for its `.device`. It counts what surely is
+such a value where the program surely comes: the texts of a batch that `default_collate` leaves in a list, the pair of
+states that a helper returns for an LSTM.""",
+    why="""\
+Only tensors and modules live on devices. An array has to become a tensor first: `torch.from_numpy(array)`. Of a
+container each tensor is moved by itself, `[x.to(device) for x in xs]`, and what is no tensor stays where it is.""",
     example=Example(
         bad="""\
 import numpy as np
@@ -43,15 +46,17 @@ x = torch.from_numpy(features).to(device)
     references=("https://docs.pytorch.org/docs/stable/generated/torch.from_numpy.html",),
 )
 
-KINDS = {"numpy.ndarray": "a numpy array", "list": "a list", "tuple": "a tuple", "dict": "a dict"}
+KINDS = {"ndarray": "a numpy array", "str": "a text", "int": "a number", "float": "a number"}
 
 
 @RULE.on(MoveOnArray)
 def moved(event: MoveOnArray, context: TextContext) -> Iterator[Diagnosis]:
     """Something that has no device was moved."""
-    what = KINDS.get(event.type_name, f"a {event.type_name}")
-    message = f"{text.quoted(event.text)} is {what}, which has no `.{event.method}()`"
-    yield Diagnosis(event.root, message, event, text.operand_trace(event, None, f"{what} is moved here"))
+    name = event.type_name.rpartition(".")[2]
+    what = KINDS.get(name, f"an instance of `{name}`" if name[0].isupper() else f"a {name}")
+    asked, done = (".device", "asked") if event.method == "device" else (f".{event.method}()", "moved")
+    message = f"{text.quoted(event.text)} is {what}, which has no `{asked}`"
+    yield Diagnosis(event.root, message, event, text.operand_trace(event, None, f"{what} is {done} here"))
 
 
 @RULE.fix

@@ -15,6 +15,7 @@ from devlint.rules.edits import (
     own_nodes,
     same_file,
     scope_of,
+    walk,
 )
 from devlint.rules.text import partner
 from devlint.semantics import table
@@ -35,14 +36,41 @@ def device_argument(call: cst.Call) -> cst.BaseExpression | None:
 
 
 def follow(diagnosis: Diagnosis, context: FixContext, node: cst.CSTNode) -> str | None:
-    """Return `x.device`, where `x` is the tensor that the culprit clashed with and is the same tensor at `node`."""
+    """Return `x.device`, where `x` is the tensor that the culprit clashed with and is the same tensor at `node`.
+
+    It has to be a tensor whenever the program comes there.
+    """
     event = diagnosis.event
     if not isinstance(event, MixedDevices):
         return None
     other = partner(event)
     if other is event.culprit:
         return None
-    return _by_text(diagnosis, context, node, other) or _by_parameter(diagnosis, context, node, other)
+    paths = _by_text(diagnosis, context, node, other), _by_parameter(diagnosis, context, node, other)
+    return next((f"{path}.device" for path in paths if path and _is_tensor(diagnosis, context, node, path)), None)
+
+
+def _is_tensor(diagnosis: Diagnosis, context: FixContext, node: cst.CSTNode, path: str) -> bool:
+    """Tell whether no run has seen anything else under that name at `node`, nor would see a default that is none."""
+    event = diagnosis.event
+    if not isinstance(event, MixedDevices) or path in event.no_tensors:
+        return False
+    scope = scope_of(context, node)
+    own = bindings(scope, path) if isinstance(scope, cst.FunctionDef) and path.isidentifier() else []
+    parameters = [parent for item in own for parent in context.parents(item)[:1] if isinstance(parent, cst.Param)]
+    default = parameters[0].default if parameters else None
+    if default is None:
+        return True
+    return context.source(default) == "None" and _needs(diagnosis, context, node, path)
+
+
+def _needs(diagnosis: Diagnosis, context: FixContext, node: cst.CSTNode, path: str) -> bool:
+    """Tell whether None would have failed beside `node`, or a condition around it asks for the name."""
+    crash = context.node(diagnosis.event.site)
+    if crash is not None and context.statement(crash) is context.statement(node):
+        return True
+    tests = [parent.test for parent in context.parents(node) if isinstance(parent, (cst.If, cst.IfExp))]
+    return any(isinstance(part, cst.Name) and part.value == path for test in tests for part in walk(test))
 
 
 def tensor_path(text: str) -> str | None:
@@ -82,7 +110,7 @@ def _by_text(diagnosis: Diagnosis, context: FixContext, node: cst.CSTNode, other
         and here <= context.span(item.target)[0] < until
         for item in own_nodes(scope)
     )
-    return None if rebound else f"{path}.device"
+    return None if rebound else path
 
 
 def _by_parameter(diagnosis: Diagnosis, context: FixContext, node: cst.CSTNode, other: Operand) -> str | None:
@@ -95,7 +123,7 @@ def _by_parameter(diagnosis: Diagnosis, context: FixContext, node: cst.CSTNode, 
             text = context.site_text(mark.site).partition(":")[0].strip()
             own = bindings(scope, text) if text.isidentifier() else []
             if len(own) == 1 and context.span(own[0])[0] == context.site_span(mark.site)[0]:
-                return f"{text}.device"
+                return text
     return None
 
 

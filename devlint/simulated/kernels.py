@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import _C
 
-from devlint.simulated import devices, generators, storages, transfers
+from devlint.simulated import devices, foreach, generators, storages, transfers
 from devlint.simulated.cuda_only import CUDA_ONLY
 from devlint.simulated.errors import cannot_simulate
 from devlint.simulated.fallbacks import NO_KERNEL, instead
@@ -363,7 +363,10 @@ def register_kernels() -> None:
         if op is None:
             continue
         if operator.has_cuda_kernel or name in ALSO:
-            library.impl(name, make_kernel(op, operator), "CUDA")
+            kernel = make_kernel(op, operator)
+            library.impl(
+                name, foreach.one_by_one(op, name, kernel) if name.startswith(foreach.PREFIX) else kernel, "CUDA"
+            )
         for (
             key
         ) in operator.other_keys:  # where CUDA has a kernel of its own, the one for all backends must not take over

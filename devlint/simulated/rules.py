@@ -6,6 +6,7 @@ The rules are torch's: `device_check` in `native_functions.yaml` (c10/core/op_re
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -40,7 +41,7 @@ def rule_for(op: torch._ops.OpOverload, operator: Operator | None) -> Rule:
     if name in SPECIAL:
         return SPECIAL[name]
     if name.startswith(("_foreach", "_amp_foreach")):
-        return same_device_row_by_row
+        return functools.partial(_same_device_row_by_row, name.partition(".")[0].endswith("_"))
     schema = op._schema
     names = tuple(argument.name for argument in schema.arguments)
     outputs = tuple(argument.name for argument in schema.arguments if argument.is_out)
@@ -102,13 +103,13 @@ def same_device(outputs: list[torch.Tensor], inputs: list[torch.Tensor]) -> None
             raise two_devices(common, tensor.device)
 
 
-def same_device_row_by_row(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _same_device_row_by_row(in_place: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Check lists of tensors position by position (aten/src/ATen/native/ForeachUtils.h falls back to single calls)."""
     lists = [
         a for a in (*args, *kwargs.values()) if isinstance(a, (list, tuple)) and a and isinstance(a[0], torch.Tensor)
     ]
     for row in zip(*lists, strict=False):
-        same_device([row[0]], list(row[1:]))
+        same_device([row[0]] if in_place else [], list(row[1:] if in_place else row))
 
 
 def _index(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -144,6 +144,41 @@ def test_choices_cost_no_power_of_two(flags: int) -> None:
     assert runs >= 2 + 2 * min(flags, 4)
 
 
+KEPT = "kept = torch.device('cpu')\ndef pick(given=None):\n    return given\n"
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        "d = torch.somewhere()\nif d is not None:\n    kept = d\n",
+        "d = torch.somewhere()\nkept = kept if d is None else d\n",
+        "d, _ = torch.somewhere()\nif d is not None:\n    kept = d\n",
+        "d = torch.somewhere()[0]\nif d is None:\n    d = kept\nkept = d\n",
+    ],
+)
+def test_that_a_result_is_none_is_no_choice(guard: str) -> None:
+    """A guard doesn't say that what is not known ever is None; that it is there is a choice as any other."""
+    use = "z = torch.zeros(2, device='cuda' if torch.cuda.is_available() else 'cpu')\n"
+    assert mixed(f"{KEPT}{guard}{use}z + torch.zeros(2, device=kept)\n") == []
+    moved = "d = torch.somewhere()\nif d is not None and torch.cuda.is_available():\n    x = x.cuda()\nx + y\n"
+    assert [world for _, world, _ in mixed(moved)] == ["gpu1", "gpu2"]
+
+
+@pytest.mark.parametrize("given", ["args.gpu", "pick(args.gpu)", "torch.somewhere().gpu"])
+def test_that_something_else_is_none_is_a_choice(given: str) -> None:
+    text = f"{KEPT}d = {given}\nif d is not None:\n    kept = d\n"
+    use = "z = torch.zeros(2, device='cuda' if torch.cuda.is_available() else 'cpu')\n"
+    assert [world for _, world, _ in mixed(f"{text}{use}z + torch.zeros(2, device=kept)\n")] == ["gpu1", "gpu2"]
+
+
+def test_one_question_of_two_values_has_both_answers() -> None:
+    """Of a result and of an option: the option may be None."""
+    text = f"{KEPT}d = torch.somewhere()\nif d is not None:\n    kept = d\n"
+    text += "def place(d):\n    return torch.device('cpu') if d is None else d\nkept = place(*torch.somewhere().all)\n"
+    use = "z = torch.zeros(2, device='cuda' if torch.cuda.is_available() else 'cpu')\n"
+    assert [world for _, world, _ in mixed(f"{text}{use}z + torch.zeros(2, device=kept)\n")] == ["gpu1", "gpu2"]
+
+
 ENDLESS = {
     "calls that double": "".join(f"def f{i}(x):\n    return f{i + 1}(x) + f{i + 1}(x)\n" for i in range(40))
     + "def f40(x):\n    return x.to('cuda')\nf0(torch.zeros(1))\n",

@@ -17,6 +17,44 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 
 PROGRAMS = {
+    "a `to` of one's own that parses what it is given": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(2, 2)
+        self.place = torch.device("cpu")
+
+    def to(self, *args, **kwargs):
+        place, dtype, _, _ = torch._C._nn._parse_to(*args, **kwargs)
+        if place is not None:
+            self.place = place
+        return super().to(*args, **kwargs)
+
+net = Net().to(device).to(torch.float64).to(device=device, dtype=torch.float32)
+net.inner(torch.zeros(1, 2, device=net.place))
+a = torch.zeros(1, device=net.place)  #= gpu
+b = torch.zeros(1, device=Net().to(a).place)  #= gpu
+c = torch._C._nn._parse_to(torch.float16)[0]  #= None
+d = torch._C._nn._parse_to("cpu", torch.float16, True)[2]  #= True
+e = torch._C._nn._parse_to(None, non_blocking=True)  #= [None,None,True,None]
+f = torch.zeros(1, device=torch._C._nn._parse_to("cpu", memory_format=torch.channels_last)[0])  #= cpu
+""",
+    "a `to` of one's own that keeps the wrong half": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(2, 2)
+        self.place = torch.device("cpu")
+
+    def to(self, *args, **kwargs):
+        place, dtype, _, _ = torch._C._nn._parse_to(*args, **kwargs)
+        if dtype is not None:
+            self.place = place
+        return super().to(*args, **kwargs)
+
+net = Net().to(device)
+net.inner(torch.zeros(1, 2, device=net.place))  # DEV302: gpu1 gpu2
+""",
     "registered by assignment": """
 class Net(nn.Module):
     def __init__(self):

@@ -130,6 +130,34 @@ def test_copies_cross_devices_on_purpose() -> None:
 
 
 @on_machine_with(2)
+def test_lists_are_done_one_by_one() -> None:
+    there, here = torch.ones(2, device="cuda:1"), torch.zeros(2)
+    torch._foreach_copy_([here, there], [there, torch.full((2,), 3.0)])
+    assert here.tolist() == [1, 1] and there.tolist() == [3, 3] and there.is_cuda and not here.is_cuda
+    torch._foreach_copy_([there], [here], non_blocking=True)
+    assert there.tolist() == [1, 1]
+    doubled = torch._foreach_mul([there, here], 2)
+    assert [tensor.device for tensor in doubled] == [there.device, here.device]
+    torch._foreach_add_([there, here], [1.0, 2.0])
+    assert (there.tolist(), here.tolist()) == ([2, 2], [3, 3])
+    assert [norm.device for norm in torch._foreach_norm([here, there])] == [here.device, there.device]
+    summed = torch._foreach_add([here, torch.tensor(1.0)], [here, there])
+    assert [part.device for part in summed] == [here.device, there.device]
+    refused(lambda: torch._foreach_add_([there], [here]), TWO.replace("cuda:0", "cuda:1"))
+    refused(lambda: torch._foreach_mul_([here, there], [here, here]), TWO.replace("cuda:0", "cuda:1"))
+    refused(lambda: torch._foreach_copy_([there], [here, here]), "must have the same number of tensors, got 1 and 2")
+
+
+@on_machine_with(1)
+def test_lists_keep_their_gradients() -> None:
+    weights = [torch.ones(2, device="cuda", requires_grad=True), torch.ones(2, requires_grad=True)]
+    torch.stack([part.sum().cpu() for part in torch._foreach_mul(weights, 3)]).sum().backward()
+    assert [weight.grad is not None and weight.grad.device == weight.device for weight in weights] == [True, True]
+    with torch.no_grad():
+        torch._foreach_copy_(weights, weights[::-1])
+
+
+@on_machine_with(2)
 def test_two_devices() -> None:
     first, second = torch.ones(3, device="cuda:0"), torch.ones(3, device="cuda:1")
     refused(lambda: first + second, TWO.replace("cpu", "cuda:1"))

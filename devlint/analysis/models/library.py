@@ -21,6 +21,7 @@ from devlint.analysis.tensor_methods import moved, tensor_method
 from devlint.analysis.values import (
     NONE,
     POISON,
+    RESULT,
     SOME_RANK,
     UNKNOWN,
     Array,
@@ -62,7 +63,7 @@ def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = N
     if row is None:
         if libraries.may_move(path):
             lose_modules(machine, arguments.values())
-        return _initialised(machine, path, arguments) if path.endswith(".__init__") else UNKNOWN
+        return _initialised(machine, path, arguments) if path.endswith(".__init__") else RESULT
     if "havoc" in row.flags:
         lose_modules(machine, arguments.values())
     if row.effect == "module":

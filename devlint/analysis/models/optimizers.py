@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_method, call_value, iterate
 from devlint.analysis.classes import external_bases
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 OPTIMIZER = "torch.optim.Optimizer"
+CLASS_NAME: Final = "class name"
+"""Under this key of its state an optimizer of torch keeps which one it is."""
 _STATELESS = frozenset({"SGD"})
 _EAGER = frozenset({"Adagrad"})
 """Optimizers that make their state when they are built, not at the first step (torch/optim/adagrad.py)."""
@@ -70,7 +72,7 @@ def initialise(machine: Machine, made: Instance, call: Call) -> Value:
                 is_parameter=True,
                 device=tensor.device or "",
             )
-    name = _class_name(made, call)
+    made.state[CLASS_NAME] = name = _class_name(made, call)
     momentum = call.argument(2, "momentum")
     made.state["params"] = parameters
     if isinstance(made.cls, Class):

@@ -1,0 +1,97 @@
+"""What plain Python values lack: they live on no device, and `.to()`, `.cuda()`, `.cpu()` or `.device` is an error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from devlint.analysis.devices import source_text
+from devlint.analysis.dispatch import ATTRIBUTE, on
+from devlint.analysis.events import MoveOnArray
+from devlint.analysis.frames import Locals
+from devlint.analysis.machine import Crash
+from devlint.analysis.plain import ancestors, missing
+from devlint.analysis.plain_types import type_name
+from devlint.analysis.values import Const, Mapping, Method, Sequence, Value
+from devlint.semantics import errors
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+
+MOVES: Final = ("to", "cuda", "cpu")
+LACKED: Final = frozenset({*MOVES, "device"})
+"""What tensors, modules and much else have, and no plain value has."""
+
+
+def read_lacking(machine: Machine, value: Value, name: str, node: ir.Node, frame: Frame) -> Value:
+    """`value.name`, where no such attribute is: an error, told where this is surely such a value and surely comes here.
+
+    Raises:
+        Crash: it does.
+    """
+    kind = type_name(value)
+    if not kind or _is_placeholder(value) or not (_is_own(machine, value) and comes_surely(machine, frame)):
+        return missing(machine, "AttributeError")
+    refuse(machine, kind, name, node, frame)
+    raise Crash("AttributeError")
+
+
+def refuse(machine: Machine, kind: str, name: str, node: ir.Node, frame: Frame) -> None:
+    """Tell of an attribute that a type lacks, unless a handler around catches that: every build of torch raises it."""
+    names = ancestors("AttributeError")
+    if not all(names.isdisjoint(caught) for caught in machine.trying):
+        return
+    trying, machine.trying = machine.trying, ()
+    asked = node.function if isinstance(node, ir.Call) else node
+    receiver = asked.value if isinstance(asked, ir.Attribute) else node
+    machine.emit(
+        MoveOnArray,
+        machine.site(node, frame),
+        error=errors.message("no-attribute", type=kind, name=name),
+        text=source_text(machine, machine.site(receiver, frame)),
+        method=name,
+        type_name=kind,
+    )
+    machine.trying = trying
+
+
+def _is_placeholder(value: Value) -> bool:
+    """Whether it is a 0, "" or [] that stands where the program means to put something else."""
+    if isinstance(value, (Sequence, Mapping)):
+        return not value.items and not value.open
+    return isinstance(value, Const) and not value.value
+
+
+def _is_own(machine: Machine, value: Value) -> bool:
+    """Whether the running program has put the value there itself: by protocol, callers may put others in its place."""
+    if not machine.protocol or machine.importing:
+        return True
+    if not isinstance(value, (Sequence, Mapping)) or value.open or not machine.activations:
+        return False
+    names = machine.activations[0].frame.names
+    return isinstance(names, Locals) and value.born >= names.born
+
+
+def comes_surely(machine: Machine, frame: Frame) -> bool:
+    """Whether the program comes here by nothing but what is known and what its user may choose: a condition that is
+    not understood may be what tells such values from tensors."""
+    if machine.doubts or not all(choice.condition for choice in machine.path):
+        return False
+    return not any(_is_past_doubt(part) for part in (frame, *(a.call.frame for a in machine.activations)))
+
+
+def _is_past_doubt(frame: Frame) -> bool:
+    """Whether the other side of such a condition has left the activation, or the running round of a loop."""
+    part: Frame | None = frame
+    while part is not None:
+        if part.leaving or any(choice is None or not choice.condition for _, choice in part.return_keys):
+            return True
+        part = part.outer if part.function is not None else None
+    return False
+
+
+@on(ATTRIBUTE, Sequence)
+def sequence_attribute(machine: Machine, value: Sequence, name: str, node: ir.Node, frame: Frame) -> Value:
+    """`xs.name` is a method."""
+    return read_lacking(machine, value, name, node, frame) if name in LACKED else Method(value, name)
