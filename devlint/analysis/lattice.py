@@ -238,6 +238,10 @@ class Loss:
         return Scalar(low, a.kind if a.kind == b.kind else "", high, a.among if a.among == b.among else None)
 
     def _instances(self, a: Instance, b: Instance) -> Value:
+        one, other = a.cls, b.cls
+        if isinstance(one, External) and isinstance(other, External) and one.path == other.path:
+            if libraries.holds_nothing(one.path):
+                return a
         self.lost = self.lost or carries_device(a) or carries_device(b)
         return UNKNOWN
 

@@ -306,8 +306,8 @@ def may_move(path: str) -> bool:
     return root not in ("builtins", "numpy") and _MOVERS.fullmatch(path.rpartition(".")[2]) is not None
 
 
-_HOLDS_NOTHING = frozenset("io logging pathlib".split())
-"""Modules of the standard library whose objects are for the host alone, and keep nothing of what they are given."""
+_HOLDS_NOTHING = frozenset("PIL io logging pandas pathlib".split())
+"""Packages whose objects are for the host alone, and keep nothing of what they are given."""
 
 
 def holds_nothing(path: str) -> bool:
