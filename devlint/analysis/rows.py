@@ -34,6 +34,7 @@ from devlint.analysis.values import (
     Array,
     Const,
     Instance,
+    Mapping,
     Sequence,
     Tensor,
     Unknown,
@@ -111,7 +112,7 @@ def host_library(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) 
     for position, value in enumerate(call.values()):
         if "delegates" in row.flags and isinstance(value, Tensor):
             continue
-        for tensor in tensors_in(value, 2):
+        for tensor in _direct(value) if "direct-only" in row.flags else tensors_in(value, 2):
             known = tensor is value and position < len(row.parameters)
             where = argument_node(call, row, row.parameters[position].name) if known else None
             to_host(machine, tensor, row.name, call.node, call.frame, kind, where)
@@ -121,6 +122,12 @@ def host_library(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) 
     if row.result == "array" and "delegates" in row.flags and len(call.values()) == 1:
         return NUMBER  # a mean or sum over everything
     return plain_result(row, bound)
+
+
+def _direct(value: Value) -> list[Tensor]:
+    """A tensor, or those that are the values of a dict: what lists hold stays as it is."""
+    parts = list(value.items.values()) if isinstance(value, Mapping) else [value]
+    return [part for part in parts if isinstance(part, Tensor)]
 
 
 def _first(row: Row, bound: dict[str, Any]) -> Value:

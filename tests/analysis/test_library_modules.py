@@ -324,6 +324,15 @@ def test_tables_make_tensors_on_the_cpu(given: str) -> None:
     assert device_of(Run(f"{SETUP}{FRAMES}t = torch.tensor({given})\n"), "t") == "cpu"
 
 
+@pytest.mark.parametrize(
+    ("given", "is_told"),
+    [("{'a': [x, x]}", False), ("[x, x]", False), ("{'a': x}", True), ("x", True)],
+)
+def test_a_table_keeps_tensors_in_lists_as_they_are(given: str, is_told: bool) -> None:
+    run = Run(f"{SETUP}import pandas as pd\nx = torch.ones(3, device=device)\npd.DataFrame({given})\n")
+    assert bool(run.events(ToHost)) is is_told
+
+
 def test_parts_of_tensors_are_where_the_whole_is() -> None:
     text = "a, b = train_test_split(torch.rand(8, 2, device=device))\n"
     assert device_of(Run(SETUP + FRAMES + text), "b") == "cuda:0"

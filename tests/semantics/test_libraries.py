@@ -139,6 +139,18 @@ except TypeError as error:
     assert "can't convert cuda:0 device type tensor to numpy" in simulated(program)
 
 
+@need("pandas")
+def test_tensors_in_lists_stay_what_they_are_in_a_table() -> None:
+    program = """
+from devlint import simulated
+simulated.activate(1)
+import torch, pandas
+loss = torch.ones((), device="cuda")
+print(pandas.DataFrame({"loss": [loss, loss]}).shape, pandas.DataFrame([loss, loss]).shape)
+"""
+    assert simulated(program).startswith("(2, 1) (2, 1)")
+
+
 @need("torchmetrics")
 def test_the_state_of_a_metric_moves_in_place() -> None:
     program = """
