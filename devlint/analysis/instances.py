@@ -156,9 +156,32 @@ def _class_method(machine: Machine, value: Instance, name: str, call: Call) -> V
         return UNKNOWN if attribute is None else call_value(machine, attribute, call)
     if value.module is not None:
         return module_method(machine, value, name, call)
+    getter = _getter_of(value, name)
+    if getter is not None:
+        taken = call_value(machine, Bound(getter, value), Call([const(name)], {}, call.node, call.frame))
+        return call_value(machine, taken, call)
     if name in ("to", "cuda", "cpu") and is_open_class(value.cls):
         _lose_modules(machine, value)
     return model_method(machine, value, name, call, external_bases(value.cls))
+
+
+def _getter_of(value: Instance, name: str) -> Value | None:
+    """The `__getattr__` that an object is asked for a method, if no class of it may have that method.
+
+    Those that Python itself calls are looked up in the classes alone.
+    """
+    getter = find(value.cls, "__getattr__")
+    if getter is None or (name.startswith("__") and name.endswith("__")) or is_open_class(value.cls):
+        return None
+    paths = external_bases(value.cls)
+    modelled = (METHODS.get(path, {}) for path in paths)
+    if not _WITH_METHODS.isdisjoint(paths) or any(name in methods or "*" in methods for methods in modelled):
+        return None
+    return getter[0]
+
+
+_WITH_METHODS: Final = frozenset({"builtins.Exception", "typing.NamedTuple", "torch.autograd.Function"})
+"""Classes with methods that no model answers for."""
 
 
 def _lose_modules(machine: Machine, value: Instance) -> None:
