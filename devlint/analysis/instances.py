@@ -21,10 +21,11 @@ from devlint.analysis.dispatch import (
     Iteration,
     on,
 )
-from devlint.analysis.machine import Crash
+from devlint.analysis.machine import SCRIPTED, TRACE, Crash
 from devlint.analysis.models import distributions, library
 from devlint.analysis.module_calls import call_module
 from devlint.analysis.module_methods import base_method, module_method
+from devlint.analysis.module_state import CONVERTED
 from devlint.analysis.modules import (
     CONTAINERS,
     iterate_module,
@@ -37,6 +38,7 @@ from devlint.analysis.modules import (
 from devlint.analysis.sequences import sequence_item
 from devlint.analysis.values import (
     NONE,
+    OWN_CLASS,
     UNKNOWN,
     Bound,
     Class,
@@ -78,7 +80,7 @@ def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.No
         if attribute is not None:
             return attribute
     if name == "__class__":
-        return value.cls
+        return class_of(value)
     if name == "__dict__":
         return fields_as_dict(value, True)
     if distributions.ROW in value.state:
@@ -104,6 +106,17 @@ def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.No
         return call_value(machine, Bound(getter[0], value), Call([const(name)], {}, node, frame))
     inner = value.state.get("path")
     return Unknown(f"{inner}.{name}", bool(value.state.get("named"))) if inner else UNKNOWN
+
+
+def class_of(value: Instance) -> Value:
+    """The class of an object; compilers and parametrizations give layers of torch another."""
+    if isinstance(value.cls, Class):
+        return value.cls
+    own: Value = value.state.get(OWN_CLASS, value.cls)
+    return own if _CONVERTED.isdisjoint(value.state) else UNKNOWN
+
+
+_CONVERTED: Final = frozenset({CONVERTED, SCRIPTED, TRACE})
 
 
 def fields_as_dict(value: Instance, is_open: bool) -> Mapping:

@@ -16,7 +16,7 @@ from devlint.analysis.classes import (
     truth_of_isinstance,
 )
 from devlint.analysis.dispatch import Call, method_models, models
-from devlint.analysis.instances import fields_as_dict
+from devlint.analysis.instances import class_of, fields_as_dict
 from devlint.analysis.machine import text_of
 from devlint.analysis.values import (
     BOOL,
@@ -55,7 +55,7 @@ def type_of(value: Value) -> Value:
         name = type(value.value).__name__
         return External(f"builtins.{name}")
     if isinstance(value, Instance):
-        return value.cls
+        return class_of(value)
     if isinstance(value, Sequence):
         known = hasattr(builtins, value.kind)
         return External(f"builtins.{value.kind}" if known else f"collections.{value.kind}")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site
     from devlint.analysis.values import Value
+
+
+CONVERTED: Final = "converted"
+"""Under this key of its state, a module notes that it was given another class."""
 
 
 class ModuleState:

@@ -230,6 +230,30 @@ for epoch in range(4):
         net.head = nn.Linear(2, 2, device=device)
 a = x  #= gpu
 """,
+    "the names of torch's classes": """
+net = nn.Sequential(nn.Linear(2, 2), nn.LayerNorm(2), nn.LSTM(2, 2))
+names = [type(part).__name__ for part in net]
+a = names  #= ['Linear','LayerNorm','LSTM']
+b = net.__class__.__name__  #= 'Sequential'
+def build(factory):
+    return factory(net.parameters(), lr=0.1)
+c = type(build(torch.optim.Adam)).__name__  #= 'Adam'
+d = type(build(torch.optim.SGD)) is torch.optim.SGD  #= True
+class Own(nn.Linear):
+    pass
+e = type(Own(2, 2)).__name__  #= 'Own'
+for part in net:
+    if part.__class__.__name__.find("Lin") != -1:
+        part.to(device)
+f = net[0].weight  #= gpu
+g = net[1].weight  #= cpu
+h = type(nn.LazyLinear(2)).__name__  #= 'LazyLinear' ?
+i = type(torch.jit.script(nn.Linear(2, 2))).__name__  #= 'RecursiveScriptModule' ?
+j = type(nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))).__name__  #= 'ParametrizedLinear' ?
+k = type(nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm1d(2)))[0]).__name__  #= 'SyncBatchNorm' ?
+l = type(torch.compile(nn.Sequential(nn.Linear(2, 2)))).__name__  #= 'OptimizedModule' ?
+m = nn.Linear.__name__ + nn.DataParallel.__name__  #= 'LinearDataParallel'
+""",
     "a function that gets every submodule": """
 seen = []
 def begin(part):
