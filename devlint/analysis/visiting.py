@@ -88,7 +88,9 @@ def held(node: ir.Expr, frame: Frame) -> Value | None:
 
 
 def _reached(node: ir.Expr, frame: Frame) -> Value | None:
-    """What an expression holds, or the object of which it is an attribute that takes an evaluation."""
+    """What an expression holds, or the container or object of which it is a part that takes an evaluation."""
+    while isinstance(node, ir.Subscript):
+        node = node.value
     found = held(node, frame)
     return held(node.value, frame) if found is None and isinstance(node, ir.Attribute) else found
 

@@ -380,6 +380,12 @@ for i in range(12):
     key = f"k{i}"
     ys[key] = ys[key].cpu()
 c = ys["k11"]  #= cpu
+grid = [[torch.ones(2) for _ in range(10)] for _ in range(10)]
+for i in range(10):
+    for j in range(10):
+        grid[i][j] = grid[i][j].to(device)
+f = grid[9][9]  #= gpu
+g = grid[0][9]  #= gpu
 net = nn.Sequential(*[nn.Linear(3, 3) for _ in range(12)])
 for i in range(len(net)):
     net[i] = nn.Linear(3, 3).to(device)
@@ -429,6 +435,24 @@ for name, part in net.named_children():
         part.to(places[name])
 net(torch.ones(2, 3, device=device))
 a = net[10].weight  #= gpu
+""",
+    "a long loop that is not cheap": """
+net = nn.Sequential(*[nn.Linear(3, 3) for _ in range(60)])
+count = 0
+names = []
+for name, part in net.named_children():
+    for number in range(3):
+        for other in ("a", "b", "c", "d"):
+            for third in ("a", "b", "c", "d"):
+                last = other + third
+    part.to(device)
+    count += 1
+    names.append(name)
+a = net[0].weight  #= gpu
+b = net[59].weight  #= gpu ?
+c = count  #= 60 ?
+d = "59" in names  #= True ?
+net(torch.ones(2, 3, device=device))
 """,
     "what is left of a very long loop may be anywhere": """
 net = nn.Sequential(*[nn.Linear(3, 3) for _ in range(50)])
