@@ -34,6 +34,7 @@ from devlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
+    const,
 )
 from devlint.semantics import libraries
 from devlint.syntax import ir
@@ -367,7 +368,8 @@ def external_attribute(machine: Machine, value: External, name: str, node: ir.No
         return makes(machine)
     if path.endswith("Tensor") and path.startswith("torch.cuda."):
         return External(path, machine.site(node, frame))
-    return External(path)
+    own = libraries.class_name(value.path) if name == "__name__" else None
+    return External(path) if own is None else const(own)
 
 
 @on(METHOD, External)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.access import call_method, call_value, path_of
+from devlint.analysis.access import ANY_NAME, call_method, call_value, path_of
 from devlint.analysis.dispatch import (
     ASSIGN_ATTRIBUTE,
     ATTRIBUTE,
@@ -87,6 +87,12 @@ def is_open_class(cls: Value) -> bool:
     return not isinstance(cls, Class) or any(
         is_open_class(base) if isinstance(base, External) else not isinstance(base, Class) for base in mro(cls)
     )
+
+
+def note_any_name(machine: Machine, value: Instance) -> None:
+    """An object is given an attribute, nobody knows which; what a model keeps of an object is left alone."""
+    if not any(path in METHODS for path in external_bases(value.cls)):
+        machine.store.put(value.state, ANY_NAME, True)
 
 
 def is_named_tuple(cls: Value) -> bool:
@@ -397,6 +403,10 @@ def class_attribute(machine: Machine, value: Class, name: str, node: ir.Node, fr
         return attribute
     if name == "__name__":
         return const(value.name)
+    if name == "__dict__":
+        from devlint.analysis.attribute_names import own_attributes
+
+        return own_attributes(value)
     if name == "__new__" and not value.properties.get("enum"):
         return External("builtins.object.__new__")
     for path in external_bases(value):

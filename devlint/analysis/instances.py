@@ -21,10 +21,11 @@ from devlint.analysis.dispatch import (
     Iteration,
     on,
 )
-from devlint.analysis.machine import Crash
+from devlint.analysis.machine import SCRIPTED, TRACE, Crash
 from devlint.analysis.models import distributions, library
 from devlint.analysis.module_calls import call_module
 from devlint.analysis.module_methods import base_method, module_method
+from devlint.analysis.module_state import CONVERTED
 from devlint.analysis.modules import (
     CONTAINERS,
     iterate_module,
@@ -37,6 +38,7 @@ from devlint.analysis.modules import (
 from devlint.analysis.sequences import sequence_item
 from devlint.analysis.values import (
     NONE,
+    OWN_CLASS,
     UNKNOWN,
     Bound,
     Class,
@@ -78,7 +80,7 @@ def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.No
         if attribute is not None:
             return attribute
     if name == "__class__":
-        return value.cls
+        return class_of(value)
     if name == "__dict__":
         return fields_as_dict(value, True)
     if distributions.ROW in value.state:
@@ -104,6 +106,17 @@ def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.No
         return call_value(machine, Bound(getter[0], value), Call([const(name)], {}, node, frame))
     inner = value.state.get("path")
     return Unknown(f"{inner}.{name}", bool(value.state.get("named"))) if inner else UNKNOWN
+
+
+def class_of(value: Instance) -> Value:
+    """The class of an object; compilers and parametrizations give layers of torch another."""
+    if isinstance(value.cls, Class):
+        return value.cls
+    own: Value = value.state.get(OWN_CLASS, value.cls)
+    return own if _CONVERTED.isdisjoint(value.state) else UNKNOWN
+
+
+_CONVERTED: Final = frozenset({CONVERTED, SCRIPTED, TRACE})
 
 
 def fields_as_dict(value: Instance, is_open: bool) -> Mapping:
@@ -156,9 +169,32 @@ def _class_method(machine: Machine, value: Instance, name: str, call: Call) -> V
         return UNKNOWN if attribute is None else call_value(machine, attribute, call)
     if value.module is not None:
         return module_method(machine, value, name, call)
+    getter = _getter_of(value, name)
+    if getter is not None:
+        taken = call_value(machine, Bound(getter, value), Call([const(name)], {}, call.node, call.frame))
+        return call_value(machine, taken, call)
     if name in ("to", "cuda", "cpu") and is_open_class(value.cls):
         _lose_modules(machine, value)
     return model_method(machine, value, name, call, external_bases(value.cls))
+
+
+def _getter_of(value: Instance, name: str) -> Value | None:
+    """The `__getattr__` that an object is asked for a method, if no class of it may have that method.
+
+    Those that Python itself calls are looked up in the classes alone.
+    """
+    getter = find(value.cls, "__getattr__")
+    if getter is None or (name.startswith("__") and name.endswith("__")) or is_open_class(value.cls):
+        return None
+    paths = external_bases(value.cls)
+    modelled = (METHODS.get(path, {}) for path in paths)
+    if not _WITH_METHODS.isdisjoint(paths) or any(name in methods or "*" in methods for methods in modelled):
+        return None
+    return getter[0]
+
+
+_WITH_METHODS: Final = frozenset({"builtins.Exception", "typing.NamedTuple", "torch.autograd.Function"})
+"""Classes with methods that no model answers for."""
 
 
 def _lose_modules(machine: Machine, value: Instance) -> None:

@@ -7,21 +7,22 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import ANY_NAME, assign_attribute, attribute, call_method, has_attribute, path_of
+from devlint.analysis.attribute_names import own_attributes
 from devlint.analysis.classes import (
     bare_instance,
     is_module_class,
     is_open_class,
     is_subclass,
     mro,
+    note_any_name,
     truth_of_isinstance,
 )
 from devlint.analysis.dispatch import Call, method_models, models
-from devlint.analysis.instances import fields_as_dict
+from devlint.analysis.instances import class_of, fields_as_dict
 from devlint.analysis.machine import text_of
 from devlint.analysis.values import (
     BOOL,
     NONE,
-    STRING,
     UNKNOWN,
     Array,
     Bound,
@@ -55,7 +56,7 @@ def type_of(value: Value) -> Value:
         name = type(value.value).__name__
         return External(f"builtins.{name}")
     if isinstance(value, Instance):
-        return value.cls
+        return class_of(value)
     if isinstance(value, Sequence):
         known = hasattr(builtins, value.kind)
         return External(f"builtins.{value.kind}" if known else f"collections.{value.kind}")
@@ -246,7 +247,10 @@ def set_attribute_call(machine: Machine, call: Call) -> Value | None:
     elif isinstance(value, Function):
         machine.store.put(value.attributes, ANY_NAME, UNKNOWN)
     elif isinstance(value, Instance) and isinstance(value.cls, Class):
+        note_any_name(machine, value)
         _free_flags(machine, value, value.cls, call)
+    elif isinstance(value, Class):
+        machine.store.put(value.properties, ANY_NAME, True)
     return NONE
 
 
@@ -280,6 +284,8 @@ def fields_of(machine: Machine, call: Call) -> Value | None:
     value = call.positional[0]
     if isinstance(value, Instance):
         return fields_as_dict(value, isinstance(value.cls, External) or value.module is not None)
+    if isinstance(value, Class):
+        return own_attributes(value)
     return Unknown(value.path, value.named) if isinstance(value, Unknown) else Mapping({}, None, True)
 
 
@@ -359,12 +365,3 @@ for _name in ("items", "keys", "values", "copy", "__iter__"):
 def local_names(machine: Machine, call: Call) -> Value | None:
     """`locals()`."""
     return Mapping(dict(call.frame.names), None, True)
-
-
-@models("builtins.dir")
-def names_of(machine: Machine, call: Call) -> Value | None:
-    """`dir(x)`: the names of the fields are known, and what a class has besides stays where it is."""
-    value = call.positional[0] if call.positional else UNKNOWN
-    if isinstance(value, Instance) and value.fields:
-        return Sequence("list", [const(name) for name in value.fields], False)
-    return Sequence("list", [STRING], True)

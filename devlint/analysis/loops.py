@@ -15,7 +15,6 @@ from devlint.analysis.values import (
     SCALAR,
     Array,
     Const,
-    Instance,
     Mapping,
     Scalar,
     Sequence,
@@ -23,7 +22,6 @@ from devlint.analysis.values import (
     Unknown,
     Value,
     birth,
-    constant,
 )
 from devlint.syntax import ir
 from devlint.syntax.walk import walk
@@ -35,9 +33,17 @@ if TYPE_CHECKING:
     from devlint.analysis.store import Delta
 
 from devlint.analysis.control import keep_sides, one_way
+from devlint.analysis.visiting import (
+    MAX_ROUNDS,
+    MAX_ROUNDS_PLACED,
+    forget_others,
+    held,
+    indexed,
+    is_cheap,
+    is_named,
+)
 
 MAX_ROUNDS_OPEN = 3
-MAX_ROUNDS_KNOWN = 8
 MOST_DEVICES = max(world.device_count for world in WORLDS)
 
 
@@ -51,8 +57,9 @@ def loop(
 ) -> Signal | None:
     """Run a loop body until nothing that carries a device and lived before the round changes any more, then `else`.
 
-    Known items that are objects or strings are all visited (at most 8). A loop is taken to run at least once. Where a
-    round compared numbers and these change from round to round, one more stands for all later ones.
+    Known items that are objects or strings, or the places of such, are all visited (of many, as long as it is cheap).
+    A loop is taken to run at least once. Where a round compared numbers and these change from round to round, one more
+    stands for all later ones.
     Returns a signal other than break and continue of this loop.
     """
     store = machine.store
@@ -89,14 +96,18 @@ def _rounds(
 ) -> Signal | None:
     """The rounds of a loop. Returns BREAK where the loop was surely left by it."""
     store = machine.store
-    distinct = any(_is_distinct(item) if not is_open else _is_named(item) for item in items)
-    distinct = distinct or (not is_open and len(items) == MOST_DEVICES)  # the numbers of the devices, perhaps
-    limit = MAX_ROUNDS_OPEN if is_open and not distinct else MAX_ROUNDS_KNOWN
-    runs_all = distinct and not is_open and len(items) <= limit
-    start = store.mark()
+    holders = indexed(machine, node, frame)
+    distinct = _are_distinct(items, is_open, bool(holders))
+    limit = MAX_ROUNDS_OPEN if is_open and not distinct else MAX_ROUNDS
+    most = MAX_ROUNDS_PLACED if distinct else limit
+    runs_all = distinct and not is_open and len(items) <= most
+    start, first, steps = store.mark(), birth(), machine.steps
     changing = False
     count = 0
-    for item in items[:limit]:
+    for item in items[:most]:
+        if count >= limit and not is_cheap(machine, steps):
+            changing = _settle(machine, start, first, False)[1]
+            break
         count += 1
         mark, began, grown = store.mark(), birth(), machine.grown
         machine.round_began = began
@@ -114,6 +125,7 @@ def _rounds(
     if not is_open and count == len(items):
         return None
     _leave_open(machine, start, node, frame)
+    forget_others(machine, start, items, count, holders)
     later = _later(items[count - 1]) if is_open else _between(items)
     if not machine.weighed or not (changing or later is not items[count - 1]):
         return None
@@ -181,9 +193,9 @@ def _leave_open(machine: Machine, start: int, node: ir.Node, frame: Frame) -> No
             if not target.open and differ(old, target.items):
                 machine.store.set(target, "open", True)
     for receiver in _growing(machine, node):
-        held = _held(receiver, frame)
-        if isinstance(held, Sequence) and held.kind == "list" and not held.open:
-            machine.store.set(held, "open", True)
+        grown = held(receiver, frame)
+        if isinstance(grown, Sequence) and grown.kind == "list" and not grown.open:
+            machine.store.set(grown, "open", True)
 
 
 def _growing(machine: Machine, node: ir.Node) -> list[ir.Expr]:
@@ -202,21 +214,15 @@ def _growing(machine: Machine, node: ir.Node) -> list[ir.Expr]:
 _GROW = frozenset({"append", "extend", "insert"})
 
 
-def _held(node: ir.Expr, frame: Frame) -> Value | None:
-    """What a name or a chain of attributes holds, if that takes no evaluation."""
-    if isinstance(node, ir.Name):
-        return frame.names.get(node.id) or frame.namespace.names.get(node.id)
-    base = _held(node.value, frame) if isinstance(node, ir.Attribute) else None
-    return base.fields.get(node.name) if isinstance(base, Instance) and isinstance(node, ir.Attribute) else None
+def _are_distinct(items: list[Value], is_open: bool, are_places: bool) -> bool:
+    """Whether the items of a loop are objects or strings, each of its own, or the places of such.
 
-
-def _is_named(value: Value) -> bool:
-    """Whether an item of an open sequence is one of its own: a module, a pair with one, or a tensor with its name."""
-    if isinstance(value, Sequence) and value.kind == "tuple":
-        if [part.__class__ for part in value.items] == [Const, Tensor]:
-            return isinstance(constant(value.items[0]), str)
-        return any(_is_named(part) for part in value.items)
-    return isinstance(value, Instance) and value.module is not None
+    As many as there may be GPUs are perhaps the numbers of these.
+    """
+    if is_open:
+        is_long = len(items) > MAX_ROUNDS_OPEN
+        return any(map(is_named, items)) or (is_long and (are_places or any(map(_is_distinct, items))))
+    return are_places or len(items) == MOST_DEVICES or any(map(_is_distinct, items))
 
 
 def _is_distinct(value: Value) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import attribute, call_method, call_value, iterate
 from devlint.analysis.circles import as_part
+from devlint.analysis.classes import note_any_name
 from devlint.analysis.device_names import misses_by_index, tell_missing_key
 from devlint.analysis.dispatch import ASSIGN_ITEM, ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
 from devlint.analysis.lacking import LACKED, read_lacking
@@ -106,8 +107,15 @@ def put(machine: Machine, value: Mapping, key: Value, new: Value, in_loop: bool 
     except (NotConstant, TypeError):
         rest = new if value.rest is None or in_loop else join_all(machine, (value.rest, new))
         machine.store.set(value, "rest", as_part(rest, value))
-        if not value.open:
-            machine.store.set(value, "open", True)
+        _open(machine, value)
+
+
+def _open(machine: Machine, value: Mapping) -> None:
+    """There may be more keys now; those of a `__dict__` are attributes of its object."""
+    if value.of is not None:
+        note_any_name(machine, value.of)
+    if not value.open:
+        machine.store.set(value, "open", True)
 
 
 def get(machine: Machine, value: Mapping, key: Value) -> Value | None:
@@ -208,17 +216,17 @@ def update(machine: Machine, value: Mapping, other: Value, node: ir.Node, frame:
         if other.rest is not None:
             rest = other.rest if value.rest is None else join_all(machine, (value.rest, other.rest))
             machine.store.set(value, "rest", as_part(rest, value))
-        if other.open and not value.open:
-            machine.store.set(value, "open", True)
+        if other.open:
+            _open(machine, value)
         return
     found = iterate(machine, other, node, frame)
     if found is None or found.open:
-        machine.store.set(value, "open", True)
+        _open(machine, value)
     for item in found.items if found is not None else ():
         if isinstance(item, Sequence) and length(item) == 2:
             put(machine, value, item.items[0], item.items[1])
         else:
-            machine.store.set(value, "open", True)
+            _open(machine, value)
 
 
 def build(machine: Machine, call: Call, kind: str = "dict", factory: Value | None = None) -> Mapping:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 HIDDEN: Final = "*"
 """The field of a module of another library that stands for all of its parameters."""
+CONVERTED: Final = "converted"
+"""Under this key of its state, a module notes that it was given another class."""
 
 
 class ModuleState:

@@ -38,6 +38,8 @@ class Project:
         self._rows: tuple[str, list[str]] = ("", [])
         self.growing: dict[ir.Node, list[ir.Expr]] = {}
         """What a loop appends to, by loop."""
+        self.indexed: dict[ir.Node, list[ir.Expr]] = {}
+        """Of what a loop takes parts by its target, by loop."""
         self.bound: dict[ir.Node, frozenset[str]] = {}
         """The names that a loop binds, by loop."""
         self.asks_where: dict[ir.Node, bool] = {}

@@ -2,6 +2,7 @@
 
 from devlint.analysis import (
     arrays,
+    attribute_names,
     backward,
     builtins,
     calls,
@@ -75,6 +76,7 @@ from devlint.analysis.models import (
 __all__ = [
     "argparse",
     "arrays",
+    "attribute_names",
     "availability",
     "averaging",
     "backward",

@@ -397,6 +397,10 @@ class Instance(Value):
         return f"Instance({self.cls!r})"
 
 
+OWN_CLASS: Final = "class"
+"""Under this key of its state, an instance keeps its class, where its model answers for several."""
+
+
 class ModuleValue(Value):
     """A Python file of the project, imported."""
 

@@ -173,10 +173,26 @@ def is_closed_base(path: str) -> bool:
     return path in _CLOSED or (path.startswith("torch.nn.") and is_module(path) and path not in _WRAPPERS)
 
 
+@lru_cache(maxsize=4096)
+def class_name(path: str) -> str | None:
+    """The `__name__` of a class of torch's layers or optimizers; None for all else.
+
+    A lazy layer becomes another when it is called.
+    """
+    path = canonical(path)
+    package, _, name = path.rpartition(".")
+    if not name[:1].isupper() or name.startswith("Lazy"):
+        return None
+    if package in ("torch.nn", "torch.nn.parallel"):
+        return name if is_module(path) else None
+    return name if package == "torch.optim" and table.lookup(path) is not None else None
+
+
 def forget() -> None:
     """Drop what was remembered of the tables, after they have changed."""
     is_module.cache_clear()
     is_closed_base.cache_clear()
+    class_name.cache_clear()
 
 
 def has_device(path: str) -> bool:

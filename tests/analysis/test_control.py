@@ -342,6 +342,147 @@ g = [part.to("cpu") for part in [x, x] if isinstance(part, torch.Tensor)][0]  #=
 assert x is not None
 h = x  #= gpu
 """,
+    "every item of a long loop is placed": """
+def chain(count):
+    return nn.Sequential(*[nn.Linear(3, 3) for _ in range(count)])
+a = chain(5)  #= gpu
+for p in a.parameters():
+    p.data = p.data.to(device)
+b = chain(12)  #= gpu
+for part in b.children():
+    part.to(device)
+c = nn.Sequential(chain(12), nn.ReLU(), chain(6))  #= gpu
+for name, part in c.named_modules():
+    if isinstance(part, nn.Linear):
+        part.to(device)
+names = []
+d = chain(11)  #= gpu
+for name, part in d.named_children():
+    names.append(name)
+places = {}
+for name in names:
+    places[name] = device
+for name, part in d.named_children():
+    if name in places:
+        part.to(places[name])
+e = len(names)  #= 11
+""",
+    "every place of a long list or dict is filled": """
+xs = [torch.ones(2) for _ in range(12)]
+for i in range(len(xs)):
+    xs[i] = xs[i].to(device)
+a = xs[11]  #= gpu
+ys = {f"k{i}": torch.ones(2) for i in range(12)}
+for k, v in ys.items():
+    ys[k] = v.to(device)
+b = ys["k11"]  #= gpu
+for i in range(12):
+    key = f"k{i}"
+    ys[key] = ys[key].cpu()
+c = ys["k11"]  #= cpu
+grid = [[torch.ones(2) for _ in range(10)] for _ in range(10)]
+for i in range(10):
+    for j in range(10):
+        grid[i][j] = grid[i][j].to(device)
+f = grid[9][9]  #= gpu
+g = grid[0][9]  #= gpu
+net = nn.Sequential(*[nn.Linear(3, 3) for _ in range(12)])
+for i in range(len(net)):
+    net[i] = nn.Linear(3, 3).to(device)
+d = net  #= gpu
+class Named(nn.Module):
+    def __init__(self):
+        super().__init__()
+        for i in range(12):
+            setattr(self, f"fc{i}", nn.Linear(3, 3))
+e = Named()  #= gpu
+for i in range(12):
+    getattr(e, f"fc{i}").to(device)
+""",
+    "some items of a long loop are placed": """
+a = nn.Sequential(*[nn.Linear(3, 3) for _ in range(20)])
+for name, p in a.named_parameters():
+    if name.endswith("weight"):
+        p.data = p.data.to(device)
+b = a[19].weight  #= gpu
+c = a[19].bias  #= cpu
+xs = [torch.ones(2) for _ in range(12)]
+for i in range(len(xs) - 1):
+    xs[i] = xs[i].to(device)
+d = xs[10]  #= gpu
+e = xs[11]  #= cpu
+picked = []
+for name in [f"k{i}" for i in range(12)]:
+    if name != "k3":
+        picked.append(name)
+f = "k10" in picked  #= True
+for i, x in enumerate(xs):
+    if i == 9:
+        break
+g = i  #= 9
+""",
+    "names that are perhaps picked": """
+net = nn.Sequential(*[part for _ in range(6) for part in (nn.Linear(3, 3), nn.Dropout(0.1))])
+names = []
+for name, part in net.named_children():
+    if any(True for _ in part.parameters()):
+        names.append(name)
+places = {}
+for name in names:
+    places[name] = device
+for name, part in net.named_children():
+    if name in places:
+        part.to(places[name])
+net(torch.ones(2, 3, device=device))
+a = net[10].weight  #= gpu
+""",
+    "a long loop that is not cheap": """
+net = nn.Sequential(*[nn.Linear(3, 3) for _ in range(60)])
+count = 0
+names = []
+for name, part in net.named_children():
+    for number in range(3):
+        for other in ("a", "b", "c", "d"):
+            for third in ("a", "b", "c", "d"):
+                last = other + third
+    part.to(device)
+    count += 1
+    names.append(name)
+a = net[0].weight  #= gpu
+b = net[59].weight  #= gpu ?
+c = count  #= 60 ?
+d = "59" in names  #= True ?
+net(torch.ones(2, 3, device=device))
+""",
+    "what is left of a very long loop may be anywhere": """
+net = nn.Sequential(*[nn.Linear(3, 3) for _ in range(50)])
+for p in net.parameters():
+    p.data = p.data.to(device)
+a = net[0].weight  #= gpu
+b = net[49].weight  #= gpu ?
+net(torch.ones(2, 3, device=device))
+biases = nn.Sequential(*[nn.Linear(3, 3) for _ in range(50)])
+for name, p in biases.named_parameters():
+    if name.endswith("bias"):
+        p.data = p.data.to(device)
+c = biases[0].weight  #= cpu
+xs = [torch.ones(2)] * 60
+for i in range(100):
+    if i < 60:
+        xs[i] = xs[i].to(device)
+d = xs[59]  #= gpu ?
+e = xs[59] + torch.ones(2, device=device)  #= gpu ?
+parts = nn.ModuleList([nn.Linear(3, 3) for _ in range(60)])
+for i in range(100):
+    if i < 60:
+        parts[i].to(device)
+f = parts[59].weight  #= gpu ?
+parts[59](torch.ones(2, 3, device=device))
+state = [torch.ones(2), torch.ones(2)]
+for epoch in range(100):
+    state[0] = state[0].to(device)
+g = state[1]  #= cpu
+""",
     "containers of modules have a length": """
 empty, full = nn.ModuleList(), nn.Sequential(nn.ReLU())
 a = True if empty else False  #= False

@@ -121,6 +121,20 @@ v = V(1) + V(2); w = V(0); w["k"] = 7; result = (v.n, w.n)
 class Known:
     def __contains__(self, key): return key == 1
 result = (1 in Known(), 2 in Known(), 2 not in Known())
+class A:
+    x = 1
+    def __init__(self): self.n = 1
+    def f(self): pass
+    def __getattr__(self, name): return 1
+class B(A):
+    def g(self): pass
+b = B(); result = ["f" in dir(b), "n" in dir(b), "n" in dir(B), "g" in dir(A), "h" in dir(b), "h" not in dir(type(b))]
+class A:
+    x = 1
+    def f(self): pass
+class B(A):
+    def g(self): return 3
+result = ["f" in B.__dict__, "g" in vars(B), "x" in A.__dict__, "__doc__" in vars(B), "y" in vars(A), A.__dict__["x"]]
 """
 
 

@@ -268,6 +268,78 @@ for epoch in range(4):
         net.head = nn.Linear(2, 2, device=device)
 a = x  #= gpu
 """,
+    "the names of torch's classes": """
+net = nn.Sequential(nn.Linear(2, 2), nn.LayerNorm(2), nn.LSTM(2, 2))
+names = [type(part).__name__ for part in net]
+a = names  #= ['Linear','LayerNorm','LSTM']
+b = net.__class__.__name__  #= 'Sequential'
+def build(factory):
+    return factory(net.parameters(), lr=0.1)
+c = type(build(torch.optim.Adam)).__name__  #= 'Adam'
+d = type(build(torch.optim.SGD)) is torch.optim.SGD  #= True
+class Own(nn.Linear):
+    pass
+e = type(Own(2, 2)).__name__  #= 'Own'
+for part in net:
+    if part.__class__.__name__.find("Lin") != -1:
+        part.to(device)
+f = net[0].weight  #= gpu
+g = net[1].weight  #= cpu
+h = type(nn.LazyLinear(2)).__name__  #= 'LazyLinear' ?
+i = type(torch.jit.script(nn.Linear(2, 2))).__name__  #= 'RecursiveScriptModule' ?
+j = type(nn.utils.parametrizations.weight_norm(nn.Linear(2, 2))).__name__  #= 'ParametrizedLinear' ?
+k = type(nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.BatchNorm1d(2)))[0]).__name__  #= 'SyncBatchNorm' ?
+l = type(torch.compile(nn.Sequential(nn.Linear(2, 2)))).__name__  #= 'OptimizedModule' ?
+m = nn.Linear.__name__ + nn.DataParallel.__name__  #= 'LinearDataParallel'
+""",
+    "the names that objects and classes list": """
+import json, os
+from dataclasses import dataclass, field
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+    def reset(self):
+        self.layer.to(device)
+net = Net()
+a = ["layer" in dir(net), "layer" in dir(Net), "reset" in dir(Net), "to" in dir(net)]  #= [True,False,True,True]
+b = "nothing" in dir(net)  #= False
+c = "set_submodule" in dir(net)  #= True ?
+d = "_modules" in dir(net)  #= True ?
+if "reset" in dir(type(net)):
+    net.reset()
+e = net.layer.weight  #= gpu
+@dataclass
+class Record:
+    x: int
+    y: list = field(default_factory=list)
+f = "y" in dir(Record)  #= False ?
+g = "y" in vars(Record)  #= False ?
+h = "y" in dir(Record(1))  #= True
+class Encoder(json.JSONEncoder):
+    def own(self):
+        pass
+i = "own" in dir(Encoder)  #= True
+j = "encode" in dir(Encoder)  #= True ?
+class Listing:
+    def __dir__(self):
+        return ["hidden"]
+k = "hidden" in dir(Listing())  #= True ?
+class Bag:
+    pass
+bag, other, third = Bag(), Bag(), Bag()
+name = "".join(sorted(set(os.environ.get("NO_SUCH_NAME", "q"))))
+setattr(bag, name, 1)
+other.__dict__.update({name: 1})
+vars(third)[name] = 1
+l = "q" in dir(bag)  #= True ?
+m = "q" in dir(other)  #= True ?
+n = "q" in dir(third)  #= True ?
+o = "q" in dir(Bag())  #= False
+setattr(Bag, name, 1)
+p = "q" in dir(Bag())  #= True ?
+q = "q" in vars(Bag)  #= True ?
+""",
     "a function that gets every submodule": """
 seen = []
 def begin(part):

@@ -103,6 +103,78 @@ net = Passing(Net().to(device))
 w = net.layer.weight  #= gpu
 y = net.extra(torch.zeros(2, 2, device=device))  #= gpu
 """,
+    "methods that an object has only through its own getter": """
+class Mover:
+    def __init__(self):
+        self.told = []
+    def put(self, x):
+        self.told.append(x)
+        return x.to(device)
+class Passing:
+    def __init__(self, inner):
+        self._inner = inner
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+class Each:
+    def __init__(self, *inner):
+        self.inner = inner
+    def __getattr__(self, name):
+        def call_each(*args, **options):
+            return [getattr(one, name)(*args, **options) for one in self.inner]
+        return call_each
+x = torch.zeros(2)
+mover = Mover()
+a = Passing(mover).put(x)  #= gpu
+b = Passing(Passing(mover)).put(x)  #= gpu
+c = Each(mover, Mover()).put(x)  #= [cpu,cpu] [cuda:0,cuda:0] [cuda:0,cuda:0]
+d = len(mover.told)  #= 3
+try:
+    Passing(mover)._missing()
+    e = 1
+except AttributeError:
+    e = 2
+f = e  #= 2 ?
+net = Passing(nn.Linear(2, 2))
+net.to(device)
+g = net.weight  #= gpu
+h = Each(mover).put(x)[0] + torch.ones(2)  # DEV301: gpu1 gpu2
+""",
+    "a getter is not asked for methods that a class has from elsewhere": """
+from collections import OrderedDict
+class Settings(dict):
+    def __getattr__(self, name):
+        return self[name]
+class Ordered(OrderedDict):
+    def __getattr__(self, name):
+        raise AttributeError(name)
+class Failure(Exception):
+    def __getattr__(self, name):
+        raise AttributeError(name)
+class Holder:
+    def __init__(self, made):
+        self.__dict__.update(made)
+    def __getattr__(self, name):
+        raise AttributeError(name)
+    def __enter__(self):
+        return self
+    def __exit__(self, *error):
+        return False
+settings = Settings(x=torch.zeros(2))
+settings.update(y=torch.zeros(2, device=device))
+for key, value in settings.items():
+    settings[key] = value.to(device)
+a = settings.x  #= gpu ?
+b = settings.setdefault("z", 3)
+ordered = Ordered()
+ordered.update(x=torch.zeros(2))
+ordered.move_to_end("x")
+error = Failure("no").with_traceback(None)
+with Holder({"put": lambda x: x.to(device)}) as holder:
+    c = holder.put(torch.zeros(2))  #= gpu ?
+last = torch.zeros(2, device=device)  #= gpu
+""",
     "no_grad and inference_mode": """
 @torch.no_grad()
 def run(net, x):

@@ -10,6 +10,7 @@ from devlint.analysis.machine import SCRIPTED, TRACE, Trace
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models.torch_contexts import transparent
 from devlint.analysis.module_calls import run_traced
+from devlint.analysis.module_state import CONVERTED
 from devlint.analysis.values import (
     BOOL,
     POISON,
@@ -42,6 +43,15 @@ def script(machine: Machine, call: Call) -> Value:
     elif isinstance(compiled, Instance) and compiled.module is not None:
         machine.store.put(compiled.state, SCRIPTED, True)
     return compiled
+
+
+@models("torch.compile", "torch.jit.optimize_for_inference", "torch.jit.freeze")
+def compiled(machine: Machine, call: Call) -> Value:
+    """`torch.compile(obj)`: what it gives does what it got does, as an object of another class."""
+    made = transparent(machine, call)
+    if isinstance(made, Instance) and made.module is not None:
+        machine.store.put(made.state, CONVERTED, True)
+    return made
 
 
 @models("torch.jit.trace")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_method, call_value, iterate
@@ -19,6 +20,7 @@ from devlint.analysis.results import derived
 from devlint.analysis.values import (
     NONE,
     NUMBER,
+    OWN_CLASS,
     POISON,
     UNKNOWN,
     Class,
@@ -47,10 +49,19 @@ _NAMES = (
 ).split()
 
 
-@models(*(f"torch.optim.{name}" for name in _NAMES), *(f"torch.optim.{name.lower()}.{name}" for name in _NAMES))
-def optimizer(machine: Machine, call: Call) -> Value:
-    """`torch.optim.Adam(params)`."""
-    return initialise(machine, Instance(External(OPTIMIZER), machine.site(call.node, call.frame)), call)
+def _optimizers_named(name: str) -> Callable[[Machine, Call], Value]:
+    """What `torch.optim.Adam(params)` makes, by the name of the class."""
+
+    def make(machine: Machine, call: Call) -> Value:
+        made = Instance(External(OPTIMIZER), machine.site(call.node, call.frame))
+        made.state[OWN_CLASS] = External(f"torch.optim.{name}")
+        return initialise(machine, made, call)
+
+    return make
+
+
+for _name in _NAMES:
+    models(f"torch.optim.{_name}", f"torch.optim.{_name.lower()}.{_name}")(_optimizers_named(_name))
 
 
 @method_models(OPTIMIZER, "__init__")
@@ -118,6 +129,9 @@ def _groups(machine: Machine, call: Call, parameters: list[Tensor]) -> list[tupl
 def _class_name(made: Instance, call: Call) -> str:
     if isinstance(made.cls, Class):
         return next((path.rpartition(".")[2] for path in external_bases(made.cls)), "")
+    own = made.state.get(OWN_CLASS)
+    if isinstance(own, External):
+        return own.path.rpartition(".")[2]
     function = call.node.function if isinstance(call.node, ir.Call) else None
     return function.name if isinstance(function, ir.Attribute) else getattr(function, "id", "")
 

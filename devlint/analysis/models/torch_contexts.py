@@ -84,12 +84,7 @@ def cuda_autocast(machine: Machine, call: Call) -> Value:
     return Instance(External("torch.no_grad"))
 
 
-@models(
-    "torch.compile",
-    "torch.fx.wrap",
-    "torch.jit.optimize_for_inference",
-    "torch.jit.freeze",
-)
+@models("torch.fx.wrap")
 def transparent(machine: Machine, call: Call) -> Value:
     """Wrappers that give what they get."""
     first = call.positional[0] if call.positional else call.keywords.get("model")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.dispatch import Call, models
+from devlint.analysis.module_state import CONVERTED
+from devlint.analysis.modules import submodules
 from devlint.analysis.results import derived
 from devlint.analysis.values import NONE, POISON, Bound, Const, External, Instance, Tensor, Value, constant
 
@@ -73,6 +75,20 @@ def weight_norm(machine: Machine, call: Call) -> Value | None:
 def spectral_norm(machine: Machine, call: Call) -> Value | None:
     """`spectral_norm(module)`: the parameter, and two vectors as buffers."""
     return reparameterise(machine, call, "_orig", {"_u": "buffer", "_v": "buffer"})
+
+
+@models(
+    *(f"{_UTILS}.parametrizations.{kind}" for kind in ("weight_norm", "spectral_norm", "orthogonal")),
+    f"{_UTILS}.parametrize.register_parametrization",
+    f"{_UTILS}.parametrize.remove_parametrizations",
+    "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
+)
+def convert(machine: Machine, call: Call) -> None:
+    """`parametrizations.weight_norm(module)`: the module gets a class of its own; so do norms that synchronise."""
+    module = call.argument(0, "module")
+    if isinstance(module, Instance):
+        for part in submodules(module).values():
+            machine.store.put(part.state, CONVERTED, True)
 
 
 @models(_RENEW)
