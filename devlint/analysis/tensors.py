@@ -140,8 +140,8 @@ def tensor_binary(
     """`left operator right` with a tensor."""
     left, right = loaded_tensor(left) or left, loaded_tensor(right) or right
     for side, other in ((left, right), (right, left)):
-        if isinstance(side, Tensor) and is_any_content(side) and isinstance(other, Unknown):
-            return UNKNOWN  # a date and a time step, for all that is known
+        if isinstance(side, Tensor) and is_any_content(side) and isinstance(other, (Unknown, Array)):
+            return UNKNOWN  # a date and a time step, for all that is known, or a list of names
     for side in (left, right):
         if isinstance(side, Array):
             return _meet_array(machine, left, right, node, frame)
@@ -224,6 +224,9 @@ _OPERATIONS = {
 
 def compare_tensors(machine: Machine, symbol: str, left: Value, right: Value, node: ir.Compare, frame: Frame) -> Value:
     """An elementwise comparison gives a boolean tensor."""
+    for side, other in ((left, right), (right, left)):
+        if isinstance(side, Tensor) and is_any_content(side) and isinstance(other, Array):
+            return UNKNOWN
     if symbol == "==":
         left, right = _as_tensor(left), _as_tensor(right)
     if not isinstance(left, (Tensor, Const, Scalar, Unknown)) or not isinstance(

@@ -496,3 +496,17 @@ x = torch.as_tensor(made["image"])
 @pytest.mark.parametrize("step", ["", ", ToTensorV2()"])
 def test_augmented_pictures_are_on_the_cpu(step: str) -> None:
     assert device_of(Run(SETUP + AUGMENTED.replace("STEP", step)), "x") == "cpu"
+
+
+FILE = """\
+import numpy as np
+held = torch.load("a.pt", map_location=device)
+a = np.array(["x"]) == held["names"]
+b = held["names"] == np.array(["x"])
+c = np.array([1.0]) * held["scale"]
+"""
+
+
+def test_what_a_file_holds_may_be_an_array_where_it_meets_one() -> None:
+    assert not clashes(FILE)
+    assert clashes(FILE.replace('held["names"]', "torch.ones(2, device=device)"))
