@@ -112,3 +112,21 @@ module, loader = accelerator.prepare(torch.nn.Linear(2, 2), torch.utils.data.Dat
 print(accelerator.device, module.weight.device, next(iter(loader)).device)
 """)
     assert said.strip().splitlines()[-1] == "cuda cuda:0 cuda:0"
+
+
+@need("einops")
+def test_what_einops_arranges_stays_where_it_is() -> None:
+    said = simulated("""
+from devlint import simulated
+simulated.activate(1)
+import torch
+from einops import rearrange, repeat
+picture = torch.rand(1, 3, 4, 4, device="cuda")
+print(rearrange(picture, "b c h w -> b (h w) c").device, repeat(picture, "b c h w -> (n b) c h w", n=2).device)
+try:
+    rearrange([picture[0], torch.rand(3, 4, 4)], "b c h w -> b (c h w)")
+except RuntimeError as error:
+    print(error)
+""")
+    assert said.startswith("cuda:0 cuda:0\n")
+    assert "Expected all tensors to be on the same device" in said
