@@ -17,6 +17,7 @@ from devlint.analysis.values import (
     External,
     Instance,
     Mapping,
+    Scalar,
     Sequence,
     Tensor,
     Value,
@@ -58,13 +59,16 @@ def initialise_builtin(machine: Machine, instance: Instance, path: str, row: Row
     assert module is not None
     module.row = row
     if path == "torch.nn.Module":
+        machine.store.set(module, "is_bare", True)
         return
     if path in CONTAINERS:
+        machine.store.set(module, "is_bare", True)
         _fill_container(machine, instance, path, call)
         return
     if row is None:
         return
     bound: dict[str, Any] = table.bind(row, call.positional, call.keywords)
+    machine.store.set(module, "is_bare", not call.open and _is_bare(path, row, bound))
     if "loss" in row.flags:
         _note_reduction(machine, instance, bound, call)
     in_forward = _inside_forward(machine)
@@ -100,6 +104,18 @@ def initialise_builtin(machine: Machine, instance: Instance, path: str, row: Row
         if isinstance(value, Instance) and value.module is not None and name != "self":
             machine.store.put(module.kinds, name, "module")
             machine.store.put(instance.fields, name, value)
+
+
+def _is_bare(path: str, row: Row, bound: dict[str, Any]) -> bool:
+    """Whether nothing that is given to a class of `torch.nn` can be a tensor or a module, and it makes none itself."""
+    values = [value for name, value in bound.items() if name != "self"]
+    known = libraries.canonical(path).startswith("torch.nn.") and row.effect == "module" and "opaque" not in row.flags
+    return known and not any(
+        [
+            *(_exists(state, bound) for state in row.states),
+            *(not isinstance(value, (Const, Scalar, Sequence, External)) for value in values),
+        ]
+    )
 
 
 def _note_reduction(machine: Machine, instance: Instance, bound: dict[str, Any], call: Call) -> None:

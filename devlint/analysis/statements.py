@@ -16,7 +16,7 @@ from devlint.analysis.decorators import decorate
 from devlint.analysis.device_names import tell_missing_key
 from devlint.analysis.devices import enter_device
 from devlint.analysis.dispatch import ENTER, EVALUATE, Call, executes
-from devlint.analysis.evidence import decide_branch, only_shows, outside_path
+from devlint.analysis.evidence import decide_branch, only_places_a_load, only_shows, outside_path
 from devlint.analysis.expressions import evaluate_call, function_value
 from devlint.analysis.frames import Frame
 from devlint.analysis.handlers import run_try
@@ -57,14 +57,24 @@ def expression_statement(machine: Machine, node: ir.ExprStatement, frame: Frame)
         result = machine.evaluate(node.value, frame)
         if isinstance(node.value, ir.Comprehension):
             note_dropped(machine, node, result, frame, since)
-    if len(machine.evidence) > known and only_shows(node, frame):
-        forget_evidence(machine, known)
+    if len(machine.evidence) > known and (only_shows(node, frame) or only_places_a_load(node, frame)):
+        _keep_loads(machine, known)
+
+
+def _keep_loads(machine: Machine, known: int) -> None:
+    """Forget what was found after the first `known`, but for what speaks of loads."""
+    later = list(machine.evidence)[known:]
+    forget_evidence(machine, known)
+    machine.evidence.update((found, None) for found in later if found[0] == "map_location")
 
 
 @executes(ir.Assign)
 def assign(machine: Machine, node: ir.Assign, frame: Frame) -> None:
     """`a = b = value`."""
+    known = len(machine.evidence)
     value = EVALUATE[node.value.__class__](machine, node.value, frame)
+    if len(machine.evidence) > known and only_places_a_load(node, frame):
+        _keep_loads(machine, known)
     if node.annotation is not None and value.__class__ is Unknown:
         value = annotated(machine, node.annotation, frame, value)
     for target in node.targets:

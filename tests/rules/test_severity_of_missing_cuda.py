@@ -80,6 +80,23 @@ MEANT = {
         net = torch.nn.Linear(3, 3)
         print(Loss()(net(torch.ones(2, 3))))
         """,
+    "loads where it chose, and works there": """\
+        import torch
+        def load(path):
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            net = torch.nn.Linear(2, 2).to(device)
+            net.load_state_dict(torch.load(path, map_location=device))
+            return net
+        print(load("net.pt")(torch.ones(2).cuda()))
+        """,
+    "a flag that is on and can be turned off": """\
+        import argparse
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--cuda", action="store_false", default=True)
+        args = parser.parse_args()
+        print(torch.ones(2).cuda())
+        """,
     "prints what its own helper chose": """\
         import torch
         def pick():
@@ -105,6 +122,34 @@ NOT_SHOWN = {
         parser.add_argument("--gpu", type=int, default=0, help="which GPU")
         args = parser.parse_args()
         print(torch.ones(2).cuda(args.gpu))
+        """,
+    "an option that selects all GPUs": """\
+        import argparse
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--gpu", default="all", help="the GPUs to use")
+        args = parser.parse_args()
+        print(torch.ones(2).cuda())
+        """,
+    "a flag that is on for good": """\
+        import argparse
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--cuda", action="store_true", default=True)
+        args = parser.parse_args()
+        x = torch.ones(2).cuda()
+        if args.cuda:
+            print(x + torch.ones(2).cuda())
+        """,
+    "asks where to load to": """\
+        import torch
+        def load(path):
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            return torch.load(path, map_location=device)
+        net = torch.nn.Linear(2, 2)
+        net.load_state_dict(load("net.pt"))
+        net.load_state_dict(torch.load("net.pt", map_location="cuda" if torch.cuda.is_available() else "cpu"))
+        print(net.cuda())
         """,
     "tells one GPU from several": """\
         import torch
@@ -312,3 +357,17 @@ def test_each_index_that_is_written_is_told(tmp_path: Path) -> None:
     write(tmp_path, program=text)
     found = check([tmp_path / "program.py"], Config(root=tmp_path))
     assert [(finding.code, finding.location.start.row) for finding in found] == [("DEV101", 4), ("DEV101", 5)]
+
+
+def test_where_one_program_is_meant_for_the_cpu_and_another_is_not_the_words_are_those_of_the_first(
+    tmp_path: Path,
+) -> None:
+    write(
+        tmp_path,
+        a_trains="import torch\nfrom shared import build\nprint(build())\n",
+        b_shows='import torch\nfrom shared import build\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\n'
+        "print(build().to(device))\n",
+        shared="import torch\ndef build():\n    return torch.nn.Linear(2, 2).cuda()\n",
+    )
+    found = check([tmp_path / name for name in ("a_trains.py", "b_shows.py", "shared.py")], Config(root=tmp_path))
+    assert [(item.severity, "nothing here asks" in item.message) for item in found] == [("error", False)]
