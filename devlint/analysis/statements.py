@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.access import binary, iterate
 from devlint.analysis.binding import annotated, bind
 from devlint.analysis.checks import note_assertion, note_raise, raises
-from devlint.analysis.choices import decide
+from devlint.analysis.choices import asks_for_gpu, decide, is_gpu_flag
 from devlint.analysis.classes import annotated_fields, find, make_members, name_fields
 from devlint.analysis.containers import delete_item, extend
 from devlint.analysis.control import fork
@@ -139,8 +139,11 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
 def is_arm_for_gpu(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> bool:
     """Whether a branch is where an option for the device leads that is `cuda` by its default: `args.device == "cuda"`.
 
-    Whoever has no GPU gives the option another value.
+    Whoever has no GPU gives the option another value. So it is with a setting of the program's own: `if use_cuda:`.
     """
+    if isinstance(test, (ir.Name, ir.Attribute)):
+        name = test.id if isinstance(test, ir.Name) else test.name
+        return holds and not machine.device_count and is_gpu_flag(name) and asks_for_gpu(name, True)
     if not isinstance(test, ir.Compare) or test.operator not in ("==", "!=") or not isinstance(test.right, ir.Const):
         return False
     named = test.right.value

@@ -76,7 +76,7 @@ def no_map(event: LoadWithoutMap, context: TextContext) -> Iterator[Diagnosis]:
     if event.error is None:
         message += "; the handler only tells of the error and goes on"
     hint = "say where its tensors go: `map_location=device`"
-    severity: Severity | None = "warning" if event.error is None else None
+    severity: Severity | None = "advice" if event.foreign else "warning" if event.error is None else None
     yield Diagnosis(event.site, message, event, trail(event, event.site), hint, severity=severity)
 
 

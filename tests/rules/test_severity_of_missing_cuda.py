@@ -123,6 +123,15 @@ NOT_SHOWN = {
         args = parser.parse_args()
         print(torch.ones(2).cuda(args.gpu))
         """,
+    "an option for the number of a GPU": """\
+        import argparse
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--gpu", type=int, default=None, help="which GPU, all unless given")
+        args = parser.parse_args()
+        net = torch.nn.DataParallel(torch.nn.Linear(2, 2)).cuda()
+        print(net, args.gpu)
+        """,
     "an option that selects all GPUs": """\
         import argparse
         import torch
@@ -371,3 +380,57 @@ def test_where_one_program_is_meant_for_the_cpu_and_another_is_not_the_words_are
     )
     found = check([tmp_path / name for name in ("a_trains.py", "b_shows.py", "shared.py")], Config(root=tmp_path))
     assert [(item.severity, "nothing here asks" in item.message) for item in found] == [("error", False)]
+
+
+CHOOSES = 'import torch\ndevice = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+LOADS = {
+    "its own": ('def load(path):\n    return torch.load(path)\nprint(load("net.pt"))\n', "error"),
+    "downloaded": (
+        "import os, urllib.request\n"
+        "def load(path):\n"
+        "    if not os.path.exists(path):\n"
+        '        urllib.request.urlretrieve("https://example.org/net.pt", path)\n'
+        "    return torch.load(path)\n"
+        'print(load("net.pt"))\n',
+        "advice",
+    ),
+    "named by the download": (
+        "from huggingface_hub import hf_hub_download\n"
+        "def load():\n"
+        '    path = hf_hub_download(repo_id="an/example", filename="net.pt")\n'
+        "    return torch.load(path)\n"
+        "print(load())\n",
+        "advice",
+    ),
+    "brought by a helper": (
+        "import gdown\n"
+        "def fetch(path):\n"
+        '    gdown.download("https://example.org/net.pt", path)\n'
+        "def load(path):\n"
+        "    fetch(path)\n"
+        "    return torch.load(path)\n"
+        'print(load("net.pt"))\n',
+        "advice",
+    ),
+    "beside what is downloaded": (
+        "import urllib.request\n"
+        "def load(path, image):\n"
+        '    urllib.request.urlretrieve("https://example.org/cat.png", image)\n'
+        "    return torch.load(path)\n"
+        'print(load("net.pt", "cat.png"))\n',
+        "error",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "severity"), LOADS.values(), ids=LOADS)
+def test_who_made_a_file_that_was_downloaded_nobody_here_can_tell(text: str, severity: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(CHOOSES + text)
+    found = check([tmp_path / "program.py"], Config(root=tmp_path))
+    assert [item.severity for item in found if item.code == "DEV106"] == [severity]
+
+
+def test_nor_who_made_one_that_the_readers_of_a_document_load(tmp_path: Path) -> None:
+    (tmp_path / "guide.md").write_text(f"# Use\n\n```python\n{CHOOSES}print(torch.load('net.pt'))\n```\n")
+    found = check([tmp_path / "guide.md"], Config(root=tmp_path))
+    assert [(item.code, item.severity) for item in found] == [("DEV106", "advice")]

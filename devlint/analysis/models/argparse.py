@@ -198,6 +198,12 @@ def parse_into_dataclasses(machine: Machine, instance: Instance, call: Call) -> 
     return Sequence("tuple", [Unknown("args", True)], True)
 
 
+def _is_number(option: Option) -> bool:
+    """Whether an option takes the number of a GPU, and is none unless given: `--gpu`, `type=int`."""
+    integer = isinstance(option.convert, External) and option.convert.path == "builtins.int"
+    return integer and is_none(option.default) and option.dest.lower() == "gpu"
+
+
 def _is_set_for_good(option: Option) -> bool:
     """Whether a flag is already what giving it would make it: `action="store_true", default=True`. Nobody chooses."""
     given = {"store_true": True, "store_false": False}.get(option.kind)
@@ -237,7 +243,7 @@ def _namespace(machine: Machine, instance: Instance, call: Call) -> Value:
     exact = None if given is None else _parsed(options, given)
     for option in options:
         default = option.default
-        if is_gpu_flag(option.dest) and not _says_which(default) and not _is_set_for_good(option):
+        if is_gpu_flag(option.dest) and not (_says_which(default) or _is_number(option) or _is_set_for_good(option)):
             machine.testify("option", call.frame)
         if isinstance(default, Const) and default.site is not None and parse_device(str(default.value)) is not None:
             machine.testify("option", call.frame)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
 from devlint.analysis.classes import external_bases
 from devlint.analysis.dispatch import Call, method_models, models
+from devlint.analysis.missing import die
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.values import (
     NONE,
@@ -39,6 +40,28 @@ def trainer(machine: Machine, call: Call) -> Value | None:
     wanted = accelerator in ("gpu", "cuda") or (isinstance(gpus, (int, list)) and bool(gpus))
     if wanted and machine.device_count == 0 and not machine.trying:
         machine.crash(None, machine.site(call.node, call.frame))
+    return None
+
+
+_AUTO: Final = (
+    *("AutoModel", "AutoModelForCausalLM", "AutoModelForSequenceClassification", "AutoModelForSeq2SeqLM"),
+    *("AutoModelForTokenClassification", "AutoModelForQuestionAnswering", "AutoModelForImageTextToText"),
+    *("AutoModelForVision2Seq", "AutoModelForSpeechSeq2Seq", "LlamaForCausalLM", "GPT2LMHeadModel"),
+    "T5ForConditionalGeneration",
+)
+"""Classes of transformers whose models are often loaded in fewer bits."""
+
+
+@models(
+    *("transformers.BitsAndBytesConfig", "transformers.utils.quantization_config.BitsAndBytesConfig"),
+    "diffusers.BitsAndBytesConfig",
+    *(f"transformers.{name}.from_pretrained" for name in _AUTO),
+)
+def in_fewer_bits(machine: Machine, call: Call) -> Value | None:
+    """`load_in_4bit=True`: kernels for GPUs, whoever asks for them has one. Nothing is said of machines without."""
+    asked = any(constant(call.keywords.get(name)) is True for name in ("load_in_4bit", "load_in_8bit"))
+    if asked and machine.device_count == 0 and not machine.protocol:
+        die(machine)
     return None
 
 
