@@ -180,6 +180,7 @@ def _fill_container(machine: Machine, instance: Instance, path: str, call: Call)
                 machine.store.set(module, "children", None if first.open else list(first.items.values()))
         return
     items: list[Value] | None = list(arguments)
+    seen: list[Value] = []
     if path in ("torch.nn.ModuleList", "torch.nn.ParameterList") or (
         len(arguments) == 1 and isinstance(first, Sequence)
     ):
@@ -191,9 +192,12 @@ def _fill_container(machine: Machine, instance: Instance, path: str, call: Call)
                 break
             items.extend(found.items)
     if call.open:
-        items = None
+        seen, items = items or [], None
     if items is None:
         machine.store.set(module, "unsure", True)
+        for index, item in enumerate(seen):
+            if isinstance(present(item), (Instance, Tensor)):
+                _register(machine, instance, str(index), item, call)  # among others, that are not known
     if items is not None and path == "torch.nn.ParameterList":
         items = [_as_parameter(machine, item, call) for item in items]
     machine.store.set(module, "children", None if items is None else [present(item) for item in items])
