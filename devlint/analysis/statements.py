@@ -139,11 +139,10 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
 def is_arm_for_gpu(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> bool:
     """Whether a branch is where an option for the device leads that is `cuda` by its default: `args.device == "cuda"`.
 
-    Whoever has no GPU gives the option another value. So it is with a setting of the program's own: `if use_cuda:`.
+    Whoever has no GPU gives the option another value. So it is with a setting that an object keeps: `if self.cuda:`.
     """
-    if isinstance(test, (ir.Name, ir.Attribute)):
-        name = test.id if isinstance(test, ir.Name) else test.name
-        return holds and not machine.device_count and is_gpu_flag(name) and asks_for_gpu(name, True)
+    if isinstance(test, ir.Attribute):
+        return holds and not machine.device_count and is_gpu_flag(test.name) and asks_for_gpu(test.name, True)
     if not isinstance(test, ir.Compare) or test.operator not in ("==", "!=") or not isinstance(test.right, ir.Const):
         return False
     named = test.right.value

@@ -191,6 +191,8 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
         machine.store.set(machine.state, "synchronizations", machine.state.synchronizations + 1)
     if name in _MOVES:
         return _moved(machine, name, call)
+    if name == "numpy":
+        machine.take_for_data(value)
     if value.path is None or name not in _PURE or call.keywords or call.open:
         return UNKNOWN
     if name == "get":

@@ -124,11 +124,20 @@ def load(machine: Machine, call: Call) -> Value:
         return UNKNOWN
     if passes_on(call) and not _is_left_out(machine, where):
         return UNKNOWN
-    if not gpu_is_asked_for(machine) and not saves(machine, call) and not is_data(call):
-        site = machine.site(call.node, call.frame)
+    if not gpu_is_asked_for(machine) and not saves(machine, call):
+        return _told(machine, call)
+    return UNKNOWN
+
+
+def _told(machine: Machine, call: Call) -> Value:
+    """Tell of a load, unless it was seen that data are loaded; what is loaded is known by what it is taken for."""
+    site = machine.site(call.node, call.frame)
+    if site.key not in machine.data_loads:
         foreign = is_foreign(machine, call)
         machine.emit_unheeded(LoadWithoutMap, site, errors.message("deserialize"), path_text="", foreign=foreign)
-    return UNKNOWN
+    loaded = Unknown()
+    machine.loads[loaded] = site
+    return loaded
 
 
 def passes_on(call: Call) -> bool:
@@ -188,36 +197,6 @@ def _brings(node: ir.Call, load: Call) -> bool:
             for part in walk(body)
         )
     )
-
-
-def is_data(call: Call) -> bool:
-    """Whether what is loaded is taken for data that the host reads: its items are counted, or it becomes an array.
-
-    Weights are a dict that a network takes; what was saved from a GPU becomes no array before it is brought back.
-    """
-    function = call.frame.function
-    if function is None:
-        return False
-    parts = list(walk(function.body.statements))
-    names = {
-        target.id
-        for part in parts
-        if isinstance(part, ir.Assign) and part.value is call.node
-        for target in part.targets
-        if isinstance(target, ir.Name)
-    }
-
-    def is_it(node: ir.Expr) -> bool:
-        return node is call.node or (isinstance(node, ir.Name) and node.id in names)
-
-    for part in parts:
-        if isinstance(part, ir.Call):
-            called = part.function
-            if isinstance(called, ir.Attribute) and called.name == "numpy" and is_it(called.value):
-                return True
-            if isinstance(called, ir.Name) and called.id == "len" and any(is_it(value) for value in part.args):
-                return True
-    return False
 
 
 def saves(machine: Machine, call: Call) -> bool:
