@@ -434,3 +434,25 @@ def test_nor_who_made_one_that_the_readers_of_a_document_load(tmp_path: Path) ->
     (tmp_path / "guide.md").write_text(f"# Use\n\n```python\n{CHOOSES}print(torch.load('net.pt'))\n```\n")
     found = check([tmp_path / "guide.md"], Config(root=tmp_path))
     assert [(item.code, item.severity) for item in found] == [("DEV106", "advice")]
+
+
+def test_a_program_that_computes_on_the_cpu_says_nothing_of_another_with_the_same_modules(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    write(
+        tmp_path,
+        a_shows="import torch\nfrom parts.net import Net\nprint(Net()(torch.ones(2)))\n",
+        b_trains="import torch\nfrom parts.net import Net\nprint(Net().cuda())\n",
+    )
+    (tmp_path / "parts" / "__init__.py").write_text("from parts.net import Net\n")
+    (tmp_path / "parts" / "net.py").write_text(
+        "import torch\nfrom parts.size import SIZE\n"
+        "class Net(torch.nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.out = torch.nn.Linear(SIZE, SIZE)\n"
+        "    def forward(self, x):\n"
+        "        return self.out(x)\n"
+    )
+    (tmp_path / "parts" / "size.py").write_text("SIZE = 2\n")
+    files = [tmp_path / name for name in ("a_shows.py", "b_trains.py")]
+    assert [item.severity for item in check(files, Config(root=tmp_path)) if item.code == "DEV102"] == ["advice"]
