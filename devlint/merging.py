@@ -41,13 +41,20 @@ class Verdict:
     @property
     def severity(self) -> Severity:
         """The rule's severity, unless all diagnoses have a milder one of their own."""
-        own = {diagnosis.severity or milder(diagnosis.event) or self.rule.severity for diagnosis in self.diagnoses}
+        own = {self._severity_of(diagnosis) for diagnosis in self.diagnoses}
         return next(severity for severity in SEVERITIES if severity in own)
 
     @property
     def by_weight(self) -> list[Diagnosis]:
-        """The diagnoses, those of a crash before silent ones, in the order of the worlds."""
-        return sorted(self.diagnoses, key=lambda diagnosis: diagnosis.event.error is None)
+        """The diagnoses, those of a crash before silent ones, grave ones before milder ones, in the order of the
+        worlds."""
+        return sorted(self.diagnoses, key=self._weight)
+
+    def _severity_of(self, diagnosis: Diagnosis) -> Severity:
+        return diagnosis.severity or milder(diagnosis.event) or self.rule.severity
+
+    def _weight(self, diagnosis: Diagnosis) -> tuple[bool, int]:
+        return diagnosis.event.error is None, SEVERITIES.index(self._severity_of(diagnosis))
 
 
 def milder(event: Event) -> Severity | None:

@@ -27,6 +27,8 @@ from devlint.worlds import WORLDS
 if TYPE_CHECKING:
     from devlint.syntax.tree import Tree
 
+LOAD_CODE = "DEV106"
+"""The rule about loads: who saved what is loaded, files that nothing imports may tell."""
 START = Position(1, 1)
 
 LONGEST_ROW = 50_000
@@ -98,6 +100,7 @@ class Pipeline:
             self._check_with_cache(data)
         else:
             self._check(data)
+        self._ask_who_saved(data)
         self.report.sources.update({source.filename: source for source in self.places.sources.values()})
         self._filter()
 
@@ -261,6 +264,18 @@ class Pipeline:
             noqa_row=where.row,
             url=page.url if page else "",
         )
+
+    def _ask_who_saved(self, data: Mapping[str, bytes]) -> None:
+        """Give loads as advice where programs beside them bring to the CPU what they save. Other components' files say
+        that, so it is no part of what the cache keeps."""
+        if all(item.finding.code != LOAD_CODE for item in self.found):
+            return
+        from devlint.saving import Savers
+
+        savers = Savers(data)
+        for index, item in enumerate(self.found):
+            if item.finding.code == LOAD_CODE and item.finding.severity != "advice" and savers.bring_to_cpu(item.path):
+                self.found[index] = replace(item, finding=replace(item.finding, severity="advice"))
 
     def _filter(self) -> None:
         """Hold back what comments, per-file ignores and excludes say; what remains goes to the report."""

@@ -18,6 +18,7 @@ from devlint.analysis.values import (
     External,
     Instance,
     Mapping,
+    Scalar,
     Sequence,
     Tensor,
     Value,
@@ -59,8 +60,10 @@ def initialise_builtin(machine: Machine, instance: Instance, path: str, row: Row
     assert module is not None
     module.row = row
     if path == "torch.nn.Module":
+        machine.store.set(module, "is_bare", True)
         return
     if path in CONTAINERS:
+        machine.store.set(module, "is_bare", True)
         _fill_container(machine, instance, path, call)
         return
     if row is None:
@@ -69,6 +72,7 @@ def initialise_builtin(machine: Machine, instance: Instance, path: str, row: Row
     if is_opaque(row):
         hide_parameters(machine, instance, row, bound, call)
         return
+    machine.store.set(module, "is_bare", not call.open and _is_bare(path, row, bound))
     if "loss" in row.flags:
         _note_reduction(machine, instance, bound, call)
     in_forward = _inside_forward(machine)
@@ -104,6 +108,18 @@ def initialise_builtin(machine: Machine, instance: Instance, path: str, row: Row
         if isinstance(value, Instance) and value.module is not None and name != "self":
             machine.store.put(module.kinds, name, "module")
             machine.store.put(instance.fields, name, value)
+
+
+def _is_bare(path: str, row: Row, bound: dict[str, Any]) -> bool:
+    """Whether nothing that is given to a class of `torch.nn` can be a tensor or a module, and it makes none itself."""
+    values = [value for name, value in bound.items() if name != "self"]
+    known = libraries.canonical(path).startswith("torch.nn.") and row.effect == "module" and "opaque" not in row.flags
+    return known and not any(
+        [
+            *(_exists(state, bound) for state in row.states),
+            *(not isinstance(value, (Const, Scalar, Sequence, External)) for value in values),
+        ]
+    )
 
 
 def _note_reduction(machine: Machine, instance: Instance, bound: dict[str, Any], call: Call) -> None:
@@ -168,6 +184,7 @@ def _fill_container(machine: Machine, instance: Instance, path: str, call: Call)
                 machine.store.set(module, "children", None if first.open else list(first.items.values()))
         return
     items: list[Value] | None = list(arguments)
+    seen: list[Value] = []
     if path in ("torch.nn.ModuleList", "torch.nn.ParameterList") or (
         len(arguments) == 1 and isinstance(first, Sequence)
     ):
@@ -178,13 +195,16 @@ def _fill_container(machine: Machine, instance: Instance, path: str, call: Call)
                 items = None
                 break
             items.extend(found.items)
-    if call.open or items is None:
-        is_hidden = items is not None and path == "torch.nn.Sequential" and hide_members(machine, instance, items)
-        items = None
+    if call.open:
+        seen, items = items or [], None
+    if items is None:
         machine.store.set(module, "unsure", True)
         machine.store.set(module, "children", None)
-        if is_hidden:
+        if path == "torch.nn.Sequential" and hide_members(machine, instance, seen):
             return
+        for index, item in enumerate(seen):
+            if isinstance(present(item), (Instance, Tensor)):
+                _register(machine, instance, str(index), item, call)  # among others, that are not known
     if items is not None and path == "torch.nn.ParameterList":
         items = [_as_parameter(machine, item, call) for item in items]
     machine.store.set(module, "children", None if items is None else [present(item) for item in items])

@@ -241,6 +241,7 @@ def size(machine: Machine, call: Call) -> Value | None:
     known = length(value)
     if known is not None:
         return const(known)
+    machine.take_for_data(value)
     if isinstance(value, Tensor):
         return first_size(value)
     if isinstance(value, Const) and value.value is not None:

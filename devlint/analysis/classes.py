@@ -240,6 +240,8 @@ def construct(machine: Machine, cls: Class, call: Call) -> Value:
     init = find(cls, "__init__")
     if init is not None:
         call_value(machine, Bound(init[0], instance), call)
+        if instance.module is not None and isinstance(init[0], Unknown):
+            machine.store.set(instance.module, "unsure", True)  # a decorator that isn't known hides what it registers
     elif cls.dataclass_fields is not None:
         _construct_dataclass(machine, cls, instance, call)
     else:

@@ -51,6 +51,7 @@ _TRANSPARENT = (
     "transformers.",
     "jaxtyping.",
     "beartype.",
+    "typeguard.",
     "spaces.",
 )
 

@@ -223,9 +223,13 @@ class NameUnbound(Event):
 
 @dataclass(frozen=True, slots=True)
 class LoadWithoutMap(Event):
-    """`torch.load` without map_location of what this program did not save, in a program that chooses its device."""
+    """`torch.load` without map_location of what this program did not save, in a program that chooses its device.
+
+    `foreign`: somebody else's file, downloaded or given to the readers of a document; who made it nobody here can tell.
+    """
 
     path_text: str = ""
+    foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)

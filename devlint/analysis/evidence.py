@@ -56,6 +56,28 @@ def only_shows(node: ir.ExprStatement, frame: Frame) -> bool:
     )
 
 
+def only_places_a_load(node: ir.Assign | ir.ExprStatement, frame: Frame) -> bool:
+    """Whether what a statement asks for decides no more than where checkpoints are loaded to: its answer is given as a
+    `map_location`, by itself or under a local name that has no other use."""
+    mapped = {id(part) for value in _map_locations(node) for part in walk([value])}
+    if all(id(part) in mapped for part in walk([node.value]) if _asks_cuda(part)):
+        return bool(mapped)
+    if not isinstance(node, ir.Assign) or len(node.targets) != 1 or frame.function is None:
+        return False
+    target = node.targets[0]
+    if not isinstance(target, ir.Name) or target.scope is not ir.NameScope.LOCAL:
+        return False
+    body = frame.function.body.statements
+    given = {id(value) for value in _map_locations(body)}
+    read = [part for part in walk(body) if isinstance(part, ir.Name) and part.id == target.id and part is not target]
+    return bool(read) and all(id(part) in given for part in read)
+
+
+def _map_locations(node: ir.Node | list[ir.Stmt]) -> list[ir.Expr]:
+    found = [part for part in walk(node) if isinstance(part, ir.Call)]
+    return [value for call in found for name, value in call.keywords if name == "map_location"]
+
+
 def _last_name(node: ir.Name | ir.Attribute) -> str:
     return node.id if isinstance(node, ir.Name) else node.name
 

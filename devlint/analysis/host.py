@@ -72,8 +72,11 @@ def read_pending(machine: Machine, value: Tensor, reader: str, node: ir.Node, fr
 
 
 def synchronize(machine: Machine, value: Tensor, call: Call, how: str) -> None:
-    """The host waits for the device: pending copies are there afterwards."""
-    if value.device not in (None, "cpu", POISON):
+    """The host waits for the device, or may: pending copies are there afterwards.
+
+    In a loop, what is on the CPU now may be what the round has put there in place of others.
+    """
+    if value.device != "cpu" or (call.frame.loops and value.pending is None):
         machine.store.set(machine.state, "synchronizations", machine.state.synchronizations + 1)
         note_wait(machine, value, how, call.node, call.frame)
 

@@ -12,12 +12,12 @@ import os
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias
 
 from devlint.analysis.dispatch import EVALUATE, EXECUTE, Call
-from devlint.analysis.events import Choice, DeviceCompared, Event, MarkKind, MixedDevices, Site
+from devlint.analysis.events import Choice, DeviceCompared, Event, LoadWithoutMap, MarkKind, MixedDevices, Site
 from devlint.analysis.frames import names_of_no_tensors
 from devlint.analysis.lattice import Loss
 from devlint.analysis.origins import Origin
 from devlint.analysis.store import Store
-from devlint.analysis.values import UNKNOWN, Class, Const, DeviceValue, Value
+from devlint.analysis.values import UNKNOWN, Class, Const, DeviceValue, Unknown, Value
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
@@ -242,6 +242,8 @@ class Machine:
         """Where an option for the number of a GPU was read: the number knows its place."""
         self.ranks: set[tuple[str, int, int]] = set()
         """Where an option for the rank was read: the number knows its place."""
+        self.data_loads: set[tuple[str, int, int]] = set()
+        """Where data were loaded that are no weights."""
         self.transparent: dict[ir.Function, int] = {}
         """Decorators that gave back what they decorated, and how often; long work counts more."""
         self.built: dict[Class, Built] = {}
@@ -301,6 +303,8 @@ class Machine:
         self.clashed: set[tuple[ir.Node, Frame, tuple[Choice, ...]]] = set()
         self.guards = self.doubts = 0
         self.served: dict[Origin, int] = {}
+        self.loads: dict[Unknown, Site] = {}
+        """What was loaded from files that this run doesn't know, and where."""
         self.connective: ir.Bool | None = None
         self.branching: ir.If | None = None
         self.missed: ir.Compare | None = None
@@ -421,6 +425,16 @@ class Machine:
         )
         facts.setdefault("function", self.stack[-1].name if self.stack else "")
         self.events[key] = event(world=self.world.name, site=site, root=root, when=tuple(self.path), **facts)
+
+    def take_for_data(self, value: Value) -> None:
+        """The host reads something: if it was loaded, these are no weights, and nothing of them was on a GPU.
+
+        Weights are a dict that a network takes; what was saved from a GPU becomes no array before it is brought back.
+        """
+        site = self.loads.get(value) if isinstance(value, Unknown) else None
+        if site is not None:
+            self.data_loads.add(site.key)
+            self.events.pop((LoadWithoutMap, site.key, None, None), None)
 
     def kind_of(self, error: str | None) -> str:
         """The builtin exception with which an error begins; "" without CUDA, where builds of torch raise several."""

@@ -25,7 +25,10 @@ from devlint.analysis.values import (
     UNKNOWN,
     Bound,
     Class,
+    Const,
+    DeviceValue,
     External,
+    Function,
     Instance,
     Mapping,
     Maybe,
@@ -252,12 +255,39 @@ def _unregistered(value: Value, depth: int = 3) -> Iterator[Tensor]:
             yield from _unregistered(part, depth - 1)
 
 
+# -- what moves nothing
+
+_NO_MODULE: Final = (Const, Scalar, Sequence, Mapping, Function, DeviceValue, Tensor)
+"""Values of plain attributes that are surely no modules."""
+
+
+def holds_nothing(value: Instance) -> bool:
+    """Whether a module surely has no parameter, no buffer and no `_apply` of its own: to move it asks for no device."""
+    if next(registered(value), None) is not None:
+        return False
+    return all(_is_bare(part) for part in submodules(value).values())
+
+
+def _is_bare(part: Instance) -> bool:
+    module = part.module
+    assert module is not None
+    if not module.is_bare or module.unsure or module.children is None or is_open_class(part.cls):
+        return False
+    if find(part.cls, "_apply") is not None or find(part.cls, "__setattr__") is not None:
+        return False
+    fields = (present(field) for name, field in part.fields.items() if module.kinds.get(name) != "module")
+    children = all(isinstance(child, Instance) and child.module is not None for child in map(present, module.children))
+    return children and all(isinstance(field, _NO_MODULE) for field in fields)
+
+
 # -- methods
 
 
 def move(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     module = value.module
     assert module is not None
+    if not machine.device_count and holds_nothing(value):
+        return value
     device: str | None
     if name == "cpu":
         device = "cpu"

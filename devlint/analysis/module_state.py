@@ -22,8 +22,8 @@ class ModuleState:
     assigned; `children`: members of a Sequential, ModuleList or ParameterList, in order, None when not known.
     `row`: the semantics row of a built-in module; `forward`: that of its forward, if calling it is no more than that.
     `unsure`: registration by unknown names, or an overridden `_apply`. `device`: the device that the last move gave it
-    (None: never moved). `moved_at`: where. `is_replica`: DataParallel made it for one call; its parameters are plain
-    tensors.
+    (None: never moved). `moved_at`: where. `is_bare`: its built-in part surely was made without a tensor or module.
+    `is_replica`: DataParallel made it for one call; its parameters are plain tensors.
     """
 
     __slots__ = (
@@ -36,6 +36,7 @@ class ModuleState:
         "device",
         "moved_at",
         "placed_itself",
+        "is_bare",
         "is_replica",
     )
 
@@ -49,4 +50,5 @@ class ModuleState:
         self.device: str | None = None
         self.moved_at: Site | None = None
         self.placed_itself = False
+        self.is_bare = False
         self.is_replica = False

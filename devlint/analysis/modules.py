@@ -159,7 +159,7 @@ def in_order(instance: Instance) -> list[Value]:
 
 def own_children(instance: Instance) -> list[tuple[str, Instance]]:
     """The submodules that a module registers itself, by the names that torch gives them."""
-    return [(name, part) for name, part in members(instance) if isinstance(part, Instance)]
+    return [(name, part) for name, part in members(instance) if isinstance(part, Instance) and part.module is not None]
 
 
 def device_of_module(instance: Instance) -> str | None:

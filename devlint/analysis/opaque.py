@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.devices import resolve
+from devlint.analysis.missing import die
 from devlint.analysis.module_state import HIDDEN, ModuleState
 from devlint.analysis.values import (
     SLICE,
@@ -54,12 +55,20 @@ def hide_parameters(machine: Machine, instance: Instance, row: Row, bound: dict[
     assert module is not None
     machine.store.set(module, "unsure", True)
     machine.store.set(module, "children", None)
+    ask_for_fewer_bits(machine, bound)
     device: str | None = None
     if not _is_placed(machine, row, bound, call):
         target = bound.get("device")
         device = resolve(machine, target if isinstance(target, Value) else None, call.node, call.frame, row.name)
     origin = machine.origin("parameter", call.node, call.frame, device, row.name)
     _hide(machine, instance, device, origin)
+
+
+def ask_for_fewer_bits(machine: Machine, given: dict[str, Any]) -> None:
+    """`load_in_4bit=True`: these kernels are for GPUs, whoever asks for them has one."""
+    asked = any(constant(given.get(name)) is True for name in ("load_in_4bit", "load_in_8bit"))
+    if asked and machine.device_count == 0 and not machine.protocol:
+        die(machine)
 
 
 def _is_placed(machine: Machine, row: Row, bound: dict[str, Any], call: Call) -> bool:

@@ -191,8 +191,9 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     before = (state.cuda_initialised, state.visible, state.visible_text, state.default_device, state.default_type)
     processes = (state.cuda_unused, state.cuda_used, state.may_spawn)
     state.cuda_initialised, state.cuda_unused = None, True
+    importing = machine.importing
     machine.begin(5000 + 15 * module.text.count("\n"), {})
-    machine.importing += 1
+    machine.importing = importing + 1
     machine.events, machine.consulted = machine.import_events.setdefault(path, {}), set()
     machine.evidence = {}
     try:
@@ -202,8 +203,6 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
             machine.elsewhere_by_import.add(path)
         machine.import_consulted[path] = machine.consulted
         machine.import_evidence[path] = machine.evidence
-        machine.importing -= 1
-        importing = machine.importing
         for slot, value in saved.items():
             setattr(machine, slot, value)
         machine.importing = importing

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.access import binary, iterate
 from devlint.analysis.binding import annotated, bind
 from devlint.analysis.checks import note_assertion, note_raise, raises
-from devlint.analysis.choices import decide
+from devlint.analysis.choices import asks_for_gpu, decide, is_gpu_flag
 from devlint.analysis.classes import annotated_fields, find, make_members, name_fields
 from devlint.analysis.containers import delete_item, extend
 from devlint.analysis.control import fork
@@ -16,7 +16,7 @@ from devlint.analysis.decorators import decorate
 from devlint.analysis.device_names import tell_missing_key
 from devlint.analysis.devices import enter_device
 from devlint.analysis.dispatch import ENTER, EVALUATE, Call, executes
-from devlint.analysis.evidence import decide_branch, only_shows, outside_path
+from devlint.analysis.evidence import decide_branch, only_places_a_load, only_shows, outside_path
 from devlint.analysis.expressions import evaluate_call, function_value
 from devlint.analysis.frames import Frame
 from devlint.analysis.handlers import run_try
@@ -57,14 +57,24 @@ def expression_statement(machine: Machine, node: ir.ExprStatement, frame: Frame)
         result = machine.evaluate(node.value, frame)
         if isinstance(node.value, ir.Comprehension):
             note_dropped(machine, node, result, frame, since)
-    if len(machine.evidence) > known and only_shows(node, frame):
-        forget_evidence(machine, known)
+    if len(machine.evidence) > known and (only_shows(node, frame) or only_places_a_load(node, frame)):
+        _keep_loads(machine, known)
+
+
+def _keep_loads(machine: Machine, known: int) -> None:
+    """Forget what was found after the first `known`, but for what speaks of loads."""
+    later = list(machine.evidence)[known:]
+    forget_evidence(machine, known)
+    machine.evidence.update((found, None) for found in later if found[0] == "map_location")
 
 
 @executes(ir.Assign)
 def assign(machine: Machine, node: ir.Assign, frame: Frame) -> None:
     """`a = b = value`."""
+    known = len(machine.evidence)
     value = EVALUATE[node.value.__class__](machine, node.value, frame)
+    if len(machine.evidence) > known and only_places_a_load(node, frame):
+        _keep_loads(machine, known)
     if node.annotation is not None and value.__class__ is Unknown:
         value = annotated(machine, node.annotation, frame, value)
     for target in node.targets:
@@ -129,8 +139,10 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
 def is_arm_for_gpu(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> bool:
     """Whether a branch is where an option for the device leads that is `cuda` by its default: `args.device == "cuda"`.
 
-    Whoever has no GPU gives the option another value.
+    Whoever has no GPU gives the option another value. So it is with a setting that an object keeps: `if self.cuda:`.
     """
+    if isinstance(test, ir.Attribute):
+        return holds and not machine.device_count and is_gpu_flag(test.name) and asks_for_gpu(test.name, True)
     if not isinstance(test, ir.Compare) or test.operator not in ("==", "!=") or not isinstance(test.right, ir.Const):
         return False
     named = test.right.value

@@ -154,6 +154,14 @@ def unknown_attribute(machine: Machine, value: Unknown, name: str, node: ir.Node
     return extended(value, f".{name}")
 
 
+_WAITS: Final = frozenset({"cpu", "item", "tolist", "synchronize", "wait"})
+"""Methods for which the host waits, if it is a tensor on a GPU, an event or a stream that has them."""
+
+
+def _is_asynchronous(call: Call) -> bool:
+    return constant(call.keywords.get("non_blocking")) is True
+
+
 def _moved(machine: Machine, name: str, call: Call) -> Value:
     """`x.to(device)`, `x.cuda()`, `x.cpu()` of something unknown: for what follows it is a tensor on that device."""
     target = call.argument(0, "device")
@@ -187,8 +195,12 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     """
     if name in _READ_BY_HOST or (name in _MOVES and call.unused):
         machine.elsewhere = True
+    if name in _WAITS and machine.has_cuda and not _is_asynchronous(call):
+        machine.store.set(machine.state, "synchronizations", machine.state.synchronizations + 1)
     if name in _MOVES:
         return _moved(machine, name, call)
+    if name == "numpy":
+        machine.take_for_data(value)
     if value.path is None or name not in _PURE or call.keywords or call.open:
         return UNKNOWN
     if name == "get":

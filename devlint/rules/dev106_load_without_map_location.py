@@ -51,7 +51,12 @@ RULE = Rule(
 `torch.load(path)` reached in the world without a GPU, in a program that chooses its device and loads what it did not
 save itself. The file can't be looked into, so this rule rests on more than the other rules do: a program that never
 chooses a device, a round trip within one program, and bytes that come from memory in the same program are left
-alone. So is a load inside a `try`, unless its handler only tells of the error and goes on without what was loaded.""",
+alone. So is a load inside a `try`, unless its handler only tells of the error and goes on without what was loaded, and
+what is read as data: its items are counted, or it becomes an array at once.
+
+Who saved the file decides. Somebody else's is reported as advice: one that the program downloads, or that a notebook or
+document gives to its readers. So is a load beside programs of the same run that bring weights to the CPU before they
+save them; those nearest to it in the folders are asked.""",
     why="""\
 A checkpoint remembers the device of each tensor. One that was saved on a GPU can't be loaded without a GPU, unless
 `map_location` says where its tensors go.""",
@@ -76,7 +81,7 @@ def no_map(event: LoadWithoutMap, context: TextContext) -> Iterator[Diagnosis]:
     if event.error is None:
         message += "; the handler only tells of the error and goes on"
     hint = "say where its tensors go: `map_location=device`"
-    severity: Severity | None = "warning" if event.error is None else None
+    severity: Severity | None = "advice" if event.foreign else "warning" if event.error is None else None
     yield Diagnosis(event.site, message, event, trail(event, event.site), hint, severity=severity)
 
 

@@ -130,3 +130,17 @@ def test_click_fire_absl_hydra() -> None:
     assert _choice(run, "d") == ("verbose", True, False)
     assert _choice(run, "e") == ("name", True, None)
     assert _choice(run, "g")[:2] == ("cfg.device", True)
+
+
+def test_a_flag_that_is_on_for_good_is_no_choice() -> None:
+    run = Run(
+        "import argparse\n"
+        "parser = argparse.ArgumentParser()\n"
+        'parser.add_argument("--cuda", action="store_true", default=True)\n'
+        'parser.add_argument("--gpu", action="store_false", default=False)\n'
+        'parser.add_argument("--cpu", action="store_true", default=False)\n'
+        "opt = parser.parse_args()\n"
+        "a, b, c = opt.cuda, opt.gpu, opt.cpu"
+    )
+    assert [run.python(name) for name in "ab"] == [True, False]
+    assert _choice(run, "c") == ("opt.cpu", True, False)

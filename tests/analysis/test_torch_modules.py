@@ -68,6 +68,21 @@ w = net.w  #= gpu
 layer = net.layer  #= gpu
 plain = net.plain  #= cpu
 """,
+    "a member that nothing shows to be a module, under an own _apply": """
+from somewhere import Base
+class Step(Base):
+    pass
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.steps = nn.Sequential(nn.Linear(2, 2), Step())
+    def _apply(self, fn):
+        super()._apply(fn)
+        return self
+net = Net().to(device)
+w = net.steps[0].weight  #= gpu ?
+# runs: no
+""",
     "members that may be None": """
 import random
 class Net(nn.Module):

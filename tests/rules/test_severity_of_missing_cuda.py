@@ -80,6 +80,23 @@ MEANT = {
         net = torch.nn.Linear(3, 3)
         print(Loss()(net(torch.ones(2, 3))))
         """,
+    "loads where it chose, and works there": """\
+        import torch
+        def load(path):
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            net = torch.nn.Linear(2, 2).to(device)
+            net.load_state_dict(torch.load(path, map_location=device))
+            return net
+        print(load("net.pt")(torch.ones(2).cuda()))
+        """,
+    "a flag that is on and can be turned off": """\
+        import argparse
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--cuda", action="store_false", default=True)
+        args = parser.parse_args()
+        print(torch.ones(2).cuda())
+        """,
     "prints what its own helper chose": """\
         import torch
         def pick():
@@ -105,6 +122,43 @@ NOT_SHOWN = {
         parser.add_argument("--gpu", type=int, default=0, help="which GPU")
         args = parser.parse_args()
         print(torch.ones(2).cuda(args.gpu))
+        """,
+    "an option for the number of a GPU": """\
+        import argparse
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--gpu", type=int, default=None, help="which GPU, all unless given")
+        args = parser.parse_args()
+        net = torch.nn.DataParallel(torch.nn.Linear(2, 2)).cuda()
+        print(net, args.gpu)
+        """,
+    "an option that selects all GPUs": """\
+        import argparse
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--gpu", default="all", help="the GPUs to use")
+        args = parser.parse_args()
+        print(torch.ones(2).cuda())
+        """,
+    "a flag that is on for good": """\
+        import argparse
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--cuda", action="store_true", default=True)
+        args = parser.parse_args()
+        x = torch.ones(2).cuda()
+        if args.cuda:
+            print(x + torch.ones(2).cuda())
+        """,
+    "asks where to load to": """\
+        import torch
+        def load(path):
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            return torch.load(path, map_location=device)
+        net = torch.nn.Linear(2, 2)
+        net.load_state_dict(load("net.pt"))
+        net.load_state_dict(torch.load("net.pt", map_location="cuda" if torch.cuda.is_available() else "cpu"))
+        print(net.cuda())
         """,
     "tells one GPU from several": """\
         import torch
@@ -312,3 +366,93 @@ def test_each_index_that_is_written_is_told(tmp_path: Path) -> None:
     write(tmp_path, program=text)
     found = check([tmp_path / "program.py"], Config(root=tmp_path))
     assert [(finding.code, finding.location.start.row) for finding in found] == [("DEV101", 4), ("DEV101", 5)]
+
+
+def test_where_one_program_is_meant_for_the_cpu_and_another_is_not_the_words_are_those_of_the_first(
+    tmp_path: Path,
+) -> None:
+    write(
+        tmp_path,
+        a_trains="import torch\nfrom shared import build\nprint(build())\n",
+        b_shows='import torch\nfrom shared import build\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\n'
+        "print(build().to(device))\n",
+        shared="import torch\ndef build():\n    return torch.nn.Linear(2, 2).cuda()\n",
+    )
+    found = check([tmp_path / name for name in ("a_trains.py", "b_shows.py", "shared.py")], Config(root=tmp_path))
+    assert [(item.severity, "nothing here asks" in item.message) for item in found] == [("error", False)]
+
+
+CHOOSES = 'import torch\ndevice = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+LOADS = {
+    "its own": ('def load(path):\n    return torch.load(path)\nprint(load("net.pt"))\n', "error"),
+    "downloaded": (
+        "import os, urllib.request\n"
+        "def load(path):\n"
+        "    if not os.path.exists(path):\n"
+        '        urllib.request.urlretrieve("https://example.org/net.pt", path)\n'
+        "    return torch.load(path)\n"
+        'print(load("net.pt"))\n',
+        "advice",
+    ),
+    "named by the download": (
+        "from huggingface_hub import hf_hub_download\n"
+        "def load():\n"
+        '    path = hf_hub_download(repo_id="an/example", filename="net.pt")\n'
+        "    return torch.load(path)\n"
+        "print(load())\n",
+        "advice",
+    ),
+    "brought by a helper": (
+        "import gdown\n"
+        "def fetch(path):\n"
+        '    gdown.download("https://example.org/net.pt", path)\n'
+        "def load(path):\n"
+        "    fetch(path)\n"
+        "    return torch.load(path)\n"
+        'print(load("net.pt"))\n',
+        "advice",
+    ),
+    "beside what is downloaded": (
+        "import urllib.request\n"
+        "def load(path, image):\n"
+        '    urllib.request.urlretrieve("https://example.org/cat.png", image)\n'
+        "    return torch.load(path)\n"
+        'print(load("net.pt", "cat.png"))\n',
+        "error",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "severity"), LOADS.values(), ids=LOADS)
+def test_who_made_a_file_that_was_downloaded_nobody_here_can_tell(text: str, severity: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(CHOOSES + text)
+    found = check([tmp_path / "program.py"], Config(root=tmp_path))
+    assert [item.severity for item in found if item.code == "DEV106"] == [severity]
+
+
+def test_nor_who_made_one_that_the_readers_of_a_document_load(tmp_path: Path) -> None:
+    (tmp_path / "guide.md").write_text(f"# Use\n\n```python\n{CHOOSES}print(torch.load('net.pt'))\n```\n")
+    found = check([tmp_path / "guide.md"], Config(root=tmp_path))
+    assert [(item.code, item.severity) for item in found] == [("DEV106", "advice")]
+
+
+def test_a_program_that_computes_on_the_cpu_says_nothing_of_another_with_the_same_modules(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    write(
+        tmp_path,
+        a_shows="import torch\nfrom parts.net import Net\nprint(Net()(torch.ones(2)))\n",
+        b_trains="import torch\nfrom parts.net import Net\nprint(Net().cuda())\n",
+    )
+    (tmp_path / "parts" / "__init__.py").write_text("from parts.net import Net\n")
+    (tmp_path / "parts" / "net.py").write_text(
+        "import torch\nfrom parts.size import SIZE\n"
+        "class Net(torch.nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.out = torch.nn.Linear(SIZE, SIZE)\n"
+        "    def forward(self, x):\n"
+        "        return self.out(x)\n"
+    )
+    (tmp_path / "parts" / "size.py").write_text("SIZE = 2\n")
+    files = [tmp_path / name for name in ("a_shows.py", "b_trains.py")]
+    assert [item.severity for item in check(files, Config(root=tmp_path)) if item.code == "DEV102"] == ["advice"]

@@ -198,11 +198,33 @@ def parse_into_dataclasses(machine: Machine, instance: Instance, call: Call) -> 
     return Sequence("tuple", [Unknown("args", True)], True)
 
 
+def _is_number(option: Option) -> bool:
+    """Whether an option takes the number of a GPU, and is none unless given: `--gpu`, `type=int`."""
+    integer = isinstance(option.convert, External) and option.convert.path == "builtins.int"
+    return integer and is_none(option.default) and option.dest.lower() == "gpu"
+
+
+def _is_set_for_good(option: Option) -> bool:
+    """Whether a flag is already what giving it would make it: `action="store_true", default=True`. Nobody chooses."""
+    given = {"store_true": True, "store_false": False}.get(option.kind)
+    return given is not None and isinstance(option.default, Const) and option.default.value is given
+
+
+_ANSWERS: Final = frozenset({"", "true", "false", "yes", "no", "on", "off", "t", "f", "y", "n", "none", "auto"})
+"""What a text says that is no selection of GPUs."""
+
+
 def _says_which(default: Value) -> bool:
-    """Whether an option is about which GPU, by its default: `--gpu "0"`, `--gpu 0`. A program that takes -1 for the CPU
-    asks for it, which is evidence of its own."""
+    """Whether an option is about which GPU, by its default: `--gpu "0"`, `--gpu 0`, `--gpu "all"`. A program that takes
+    -1 for the CPU asks for it, which is evidence of its own."""
     names = default.value if isinstance(default, Const) else None
-    return _is_first(default) or (isinstance(names, str) and names.replace(",", "").isdigit())
+    if not isinstance(names, str):
+        return _is_first(default)
+    return (
+        names.strip().lower() not in _ANSWERS
+        and (names.isalpha() or names.replace(",", "").isdigit())
+        and (parse_device(names) is None)
+    )
 
 
 def _is_first(default: Value) -> bool:
@@ -221,7 +243,7 @@ def _namespace(machine: Machine, instance: Instance, call: Call) -> Value:
     exact = None if given is None else _parsed(options, given)
     for option in options:
         default = option.default
-        if is_gpu_flag(option.dest) and not _says_which(default):
+        if is_gpu_flag(option.dest) and not (_says_which(default) or _is_number(option) or _is_set_for_good(option)):
             machine.testify("option", call.frame)
         if isinstance(default, Const) and default.site is not None and parse_device(str(default.value)) is not None:
             machine.testify("option", call.frame)
@@ -243,6 +265,8 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
     default = option.default
     if option.required:
         return Unknown(path, True)
+    if _is_set_for_good(option):
+        return default
     if option.kind in ("store_true", "store_false", "optional", "store_const", "count"):
         return default if option.fixed and not is_none(default) else Unknown(path, True, default)
     if is_none(default) or constant(default) == "":

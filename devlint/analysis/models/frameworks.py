@@ -11,6 +11,7 @@ from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, 
 from devlint.analysis.models import library
 from devlint.analysis.models.torch_data import LOADER, PLACED
 from devlint.analysis.module_moves import move_module
+from devlint.analysis.opaque import ask_for_fewer_bits
 from devlint.analysis.values import (
     NONE,
     UNKNOWN,
@@ -48,6 +49,17 @@ def trainer(machine: Machine, call: Call) -> Value | None:
     wanted = accelerator in ("gpu", "cuda") or (isinstance(gpus, (int, list)) and bool(gpus))
     if wanted and machine.device_count == 0 and not machine.trying:
         machine.crash(None, machine.site(call.node, call.frame))
+    return None
+
+
+@models(
+    "transformers.BitsAndBytesConfig",
+    "transformers.utils.quantization_config.BitsAndBytesConfig",
+    "diffusers.BitsAndBytesConfig",
+)
+def in_fewer_bits(machine: Machine, call: Call) -> Value | None:
+    """`load_in_4bit=True`: kernels for GPUs, whoever asks for them has one. Nothing is said of machines without."""
+    ask_for_fewer_bits(machine, call.keywords)
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value
@@ -44,7 +45,7 @@ from devlint.analysis.values import (
 )
 from devlint.semantics import errors, table
 from devlint.syntax import ir
-from devlint.syntax.walk import calls
+from devlint.syntax.walk import calls, dotted, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -124,9 +125,19 @@ def load(machine: Machine, call: Call) -> Value:
     if passes_on(call) and not _is_left_out(machine, where):
         return UNKNOWN
     if not gpu_is_asked_for(machine) and not saves(machine, call):
-        site = machine.site(call.node, call.frame)
-        machine.emit_unheeded(LoadWithoutMap, site, errors.message("deserialize"), path_text="")
+        return _told(machine, call)
     return UNKNOWN
+
+
+def _told(machine: Machine, call: Call) -> Value:
+    """Tell of a load, unless it was seen that data are loaded; what is loaded is known by what it is taken for."""
+    site = machine.site(call.node, call.frame)
+    if site.key not in machine.data_loads:
+        foreign = is_foreign(machine, call)
+        machine.emit_unheeded(LoadWithoutMap, site, errors.message("deserialize"), path_text="", foreign=foreign)
+    loaded = Unknown()
+    machine.loads[loaded] = site
+    return loaded
 
 
 def passes_on(call: Call) -> bool:
@@ -138,6 +149,54 @@ def passes_on(call: Call) -> bool:
 def _is_left_out(machine: Machine, where: Value | None) -> bool:
     """Whether a program comes here on its only path, and has surely left the `map_location` of the loader out."""
     return where is not None and is_none(where) and not machine.path
+
+
+def is_foreign(machine: Machine, call: Call) -> bool:
+    """Whether what is loaded is somebody else's: a document gives it to its readers, or a download brought it."""
+    here = call.frame.namespace
+    source = machine.project.source(here.path)
+    if source is not None and source.kind != "python":
+        return True
+    return any(_brings(node, call) for node in _downloads(here.module))
+
+
+_FETCHERS: Final = frozenset({"urlretrieve", "load_file_from_url", "http_get", "cached_path", "cached_file"})
+"""Functions of libraries that bring a file, beside those that are called a download."""
+
+
+def _downloads(module: ir.Module) -> Iterator[ir.Call]:
+    """The calls of a file that bring another one, by a library or a function of its own that uses one."""
+    named = calls(module)
+    found = {id(node) for path, node in named if "." in path and _is_download(path)}
+    own = {
+        part.name
+        for part in walk(module.body)
+        if found and isinstance(part, ir.Function) and any(id(inner) in found for inner in walk(part.body.statements))
+    }
+    return (node for path, node in named if id(node) in found or path in own)
+
+
+def _is_download(path: str) -> bool:
+    last = path.rpartition(".")[2]
+    return last in _FETCHERS or "download" in last
+
+
+def _brings(node: ir.Call, load: Call) -> bool:
+    """Whether a download brings the very file that is loaded: it gives its name, or is given it."""
+    function = load.frame.function
+    body = load.frame.namespace.module.body if function is None else function.body.statements
+    source = load.node.args[0] if isinstance(load.node, ir.Call) and load.node.args else None
+    if source is None or source is node:
+        return source is node
+    name = dotted(source)
+    given = [*node.args, *(value for _, value in node.keywords)]
+    return bool(name) and (
+        any(dotted(value) == name for value in given)
+        or any(
+            isinstance(part, ir.Assign) and part.value is node and name in map(dotted, part.targets)
+            for part in walk(body)
+        )
+    )
 
 
 def saves(machine: Machine, call: Call) -> bool:

@@ -1,0 +1,118 @@
+"""Who saved what a program loads: what programs beside it bring to the CPU before they save it is harmless."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from devlint.config import Config
+from devlint.files import FoundFile
+from devlint.linter import check, lint
+from devlint.pipeline import Options
+
+LOADS = """\
+import torch
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = torch.nn.Linear(2, 2)
+net.load_state_dict(torch.load("net.pt"))
+print(net.to(device))
+"""
+HEAD = "import torch\nimport torch as th\n"
+FROM_CPU = {
+    "each tensor in a loop": """\
+def save(net, path):
+    state = net.state_dict()
+    for key, value in state.items():
+        state[key] = value.cpu()
+    kept = {}
+    kept["params"] = state
+    torch.save(kept, path)
+""",
+    "each item of the state": """\
+net = torch.nn.Linear(2, 2)
+state = net.state_dict()
+for key in state.keys():
+    state[key] = state[key].to(torch.device("cpu"))
+th.save(state, "net.pt")
+""",
+    "in a comprehension": """\
+def save(net, path):
+    torch.save({key: value.cpu() for key, value in net.state_dict().items()}, path)
+""",
+    "the module, and back": """\
+class Trainer:
+    def save(self, path, device):
+        self.net.to("cpu")
+        torch.save({"net": self.net.state_dict(), "epoch": self.epoch}, path)
+        self.net.to(device)
+""",
+}
+FROM_ANYWHERE = {
+    "as it is": "def save(net, path):\n    torch.save(net.state_dict(), path)\n",
+    "numbers beside it": """\
+def save(net, path, loss):
+    loss = loss.cpu()
+    torch.save({"net": net.state_dict(), "loss": loss}, path)
+""",
+    "other things from the CPU": """\
+def save(masks, path):
+    torch.save([mask.cpu() for mask in masks], path)
+""",
+    "another network": """\
+def save(net, other, path):
+    other.cpu()
+    torch.save(net.state_dict(), path)
+""",
+    "in another function": """\
+def show(net):
+    net.cpu()
+    print(net.state_dict())
+def save(net, path):
+    torch.save(net.state_dict(), path)
+""",
+    "no program": "def save(:\n    torch.save(net.cpu().state_dict(), path)\n",
+}
+
+
+def severity(folder: Path, load: str = "load.py") -> list[str]:
+    """How grave the load is in a run over all files of a folder."""
+    files = sorted(folder.rglob("*.py"))
+    found = check(files, Config(root=folder))
+    return [item.severity for item in found if item.code == "DEV106"]
+
+
+@pytest.mark.parametrize("text", FROM_CPU.values(), ids=FROM_CPU)
+def test_what_is_brought_to_the_cpu_is_advice(text: str, tmp_path: Path) -> None:
+    (tmp_path / "load.py").write_text(LOADS)
+    (tmp_path / "train.py").write_text(HEAD + text)
+    assert severity(tmp_path) == ["advice"]
+
+
+@pytest.mark.parametrize("text", FROM_ANYWHERE.values(), ids=FROM_ANYWHERE)
+def test_what_is_saved_where_it_is_is_an_error(text: str, tmp_path: Path) -> None:
+    (tmp_path / "load.py").write_text(LOADS)
+    (tmp_path / "train.py").write_text(HEAD + text)
+    assert severity(tmp_path) == ["error"]
+
+
+def test_the_nearest_programs_that_save_are_asked(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "one" / "load.py").write_text(LOADS)
+    (tmp_path / "other" / "train.py").write_text(HEAD + FROM_CPU["the module, and back"])
+    assert severity(tmp_path) == ["advice"]
+    (tmp_path / "one" / "train.py").write_text(HEAD + FROM_ANYWHERE["as it is"])
+    assert severity(tmp_path) == ["error"]
+
+
+def test_it_is_asked_anew_where_the_load_is_known_from_the_cache(tmp_path: Path) -> None:
+    config = Config(root=tmp_path)
+    load, train = tmp_path / "load.py", tmp_path / "train.py"
+    load.write_text(LOADS)
+    seen = []
+    for text in (FROM_CPU["in a comprehension"], FROM_ANYWHERE["as it is"], FROM_CPU["in a comprehension"]):
+        train.write_text(HEAD + text)
+        report = lint([FoundFile(path, config, named=True) for path in (load, train)], Options(cache=True))
+        seen += [item.severity for item in report.findings if item.code == "DEV106"]
+    assert seen == ["advice", "error", "advice"]
