@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from devlint.analysis.events import Event, MixedDevices, ToHost
+from devlint.analysis.events import Event, MixedDevices, MoveOnArray, ToHost
 from devlint.analysis.project import Project
 from devlint.analysis.run import analyse
 from devlint.analysis.values import Sequence, Tensor
@@ -510,3 +510,8 @@ c = np.array([1.0]) * held["scale"]
 def test_what_a_file_holds_may_be_an_array_where_it_meets_one() -> None:
     assert not clashes(FILE)
     assert clashes(FILE.replace('held["names"]', "torch.ones(2, device=device)"))
+
+
+def test_a_batch_of_graphs_is_no_list() -> None:
+    text = "import dgl\ng = dgl.batch([dgl.rand_graph(3, 4)] * 2).to(device)\nd = g.device\n"
+    assert not Run(SETUP + text).events(MoveOnArray)

@@ -327,6 +327,8 @@ def init_process_group(machine: Machine, call: Call) -> Value:
     if text == "nccl":
         if machine.device_count == 0:
             raise Crash  # a program that is launched on GPUs says so here: nothing is said of machines without one
+        if constant(call.argument(3, "world_size")) == 1:
+            machine.consulted.add("rank")  # there is but one process on this way: its device is nobody else's
         rank = call.argument(4, "rank")
         if isinstance(rank, (Unknown, Scalar)):
             machine.consulted.add("distributed")
