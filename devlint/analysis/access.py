@@ -189,7 +189,7 @@ def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
             return False
         if value.module is not None and not is_open_class(value.cls) and not value.state.get("inner"):
             return False if name == "device" else None
-        return None
+        return True if _has_by_row(value.cls, name) else None
     if isinstance(value, Class):
         return True if find(value, name) is not None else None if is_open_class(value) else False
     if isinstance(value, Function):
@@ -214,6 +214,16 @@ def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
             return True
         return True if method(name) is not None else None
     return None
+
+
+def _has_by_row(cls: External, name: str) -> bool:
+    """Whether the models or the tables give an object of a library this method."""
+    from devlint.analysis.dispatch import METHODS
+    from devlint.semantics.table import lookup
+
+    row = lookup(cls.path)
+    moves = row is not None and row.to != "" and name in ("to", "cuda", "cpu")
+    return moves or name in METHODS.get(cls.path, ())
 
 
 _OF_WRAPPERS = frozenset("join no_sync register_comm_hook join_hook scatter gather replicate".split())

@@ -104,6 +104,10 @@ def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.No
     getter = find(value.cls, "__getattr__")
     if getter is not None:
         return call_value(machine, Bound(getter[0], value), Call([const(name)], {}, node, frame))
+    if value.cls.__class__ is External:
+        known = library.attribute_by_base(machine, value, name, machine.site(node, frame))
+        if known is not None:
+            return known
     inner = value.state.get("path")
     return Unknown(f"{inner}.{name}", bool(value.state.get("named"))) if inner else UNKNOWN
 

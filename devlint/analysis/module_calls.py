@@ -177,6 +177,8 @@ def _call_opaque(machine: Machine, value: Instance, call: Call) -> Value:
             meet(machine, parts, name, call.node, call.frame, forward.name)
             return Tensor(POISON)
         return row_result(machine, forward, None, {}, call)
+    if any(isinstance(part, Instance) and part.state.get("inner") is not None for part in value.fields.values()):
+        return row_result(machine, forward, None, {}, call)  # a DataParallel inside takes its input from anywhere
     return call_by_row(machine, value, forward, call)
 
 

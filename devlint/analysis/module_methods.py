@@ -28,7 +28,7 @@ from devlint.analysis.modules import (
     registered,
     submodules,
 )
-from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque
+from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, forget_place
 from devlint.analysis.results import derived, loaded_tensor
 from devlint.analysis.values import (
     MAX_ITEMS,
@@ -48,7 +48,7 @@ from devlint.analysis.values import (
     constant,
     present,
 )
-from devlint.semantics import table
+from devlint.semantics import libraries, table
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -70,6 +70,8 @@ def module_method(machine: Machine, value: Instance, name: str, call: Call) -> V
     inside = attribute_of_opaque(machine, value, name)
     if inside is not None:
         return call_value(machine, inside, call)
+    if libraries.may_move(f"of.{name}"):
+        forget_place(machine, value)
     getter = find(value.cls, "__getattr__")
     if getter is not None:
         return call_value(machine, module_attribute(machine, value, name, call.node, call.frame), call)

@@ -18,7 +18,7 @@ from devlint.analysis.modules import (
     submodules,
 )
 from devlint.analysis.moves import note_module_moved
-from devlint.analysis.opaque import is_split
+from devlint.analysis.opaque import forget_relatives, is_split
 from devlint.analysis.origins import Origin
 from devlint.analysis.values import (
     POISON,
@@ -76,6 +76,7 @@ def move_module(machine: Machine, instance: Instance, device: str | None, node: 
     else:
         for tensor, owner, place in list(registered(instance)):
             _move_tensor(machine, tensor, owner, place, mover)
+    forget_relatives(machine, parts, device)
     for part in parts:
         assert part.module is not None
         machine.store.set(part.module, "device", device)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site
-    from devlint.analysis.values import Value
+    from devlint.analysis.values import Tensor, Value
 
 
 HIDDEN: Final = "*"
@@ -22,7 +22,8 @@ class ModuleState:
     assigned; `children`: members of a Sequential, ModuleList or ParameterList, in order, None when not known.
     `row`: the semantics row of a built-in module; `forward`: that of its forward, if calling it is no more than that.
     `unsure`: registration by unknown names, or an overridden `_apply`. `device`: the device that the last move gave it
-    (None: never moved). `moved_at`: where. `is_bare`: its built-in part surely was made without a tensor or module.
+    (None: never moved). `moved_at`: where. `family`: the tensors that stand for parts of the same opaque
+    module. `is_bare`: its built-in part surely was made without a tensor or module.
     `is_replica`: DataParallel made it for one call; its parameters are plain tensors.
     """
 
@@ -35,6 +36,7 @@ class ModuleState:
         "unsure",
         "device",
         "moved_at",
+        "family",
         "placed_itself",
         "is_bare",
         "is_replica",
@@ -49,6 +51,7 @@ class ModuleState:
         self.unsure = False
         self.device: str | None = None
         self.moved_at: Site | None = None
+        self.family: list[Tensor] | None = None
         self.placed_itself = False
         self.is_bare = False
         self.is_replica = False

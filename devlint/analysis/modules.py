@@ -12,7 +12,7 @@ from devlint.analysis.dispatch import Call, Iteration
 from devlint.analysis.events import ModuleHasNoDevice, WrapperAttribute
 from devlint.analysis.leaves import note_unregistered, refuse_copy
 from devlint.analysis.module_state import HIDDEN, ModuleState
-from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, item_of_opaque
+from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, forget_place, item_of_opaque
 from devlint.analysis.results import device_of
 from devlint.analysis.values import (
     BOOL,
@@ -223,6 +223,7 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
         known = value.state.get("training")
         return known if isinstance(known, Value) else Unknown("training", False)
     if name == "_modules":
+        forget_place(machine, value)
         return _modules_of(value)
     if name in ("_parameters", "_buffers"):
         return Mapping({}, None, True)

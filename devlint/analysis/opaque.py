@@ -6,6 +6,8 @@ own, made when it is first asked for, and registered: it goes along when the who
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.devices import resolve
@@ -42,6 +44,8 @@ _PLACING: Final = (
     "map_location",
 )
 """Arguments with which a library places the parameters of a model itself."""
+_IN_FEWER_BITS: Final = re.compile(r"bnb|[48]bit|gptq|awq|fp8|mxfp4|gpt-oss")
+"""What checkpoints are called that hold a quantiser, which places them on the GPU."""
 
 
 def is_opaque(row: Row | None) -> bool:
@@ -61,7 +65,19 @@ def hide_parameters(machine: Machine, instance: Instance, row: Row, bound: dict[
         target = bound.get("device")
         device = resolve(machine, target if isinstance(target, Value) else None, call.node, call.frame, row.name)
     origin = machine.origin("parameter", call.node, call.frame, device, row.name)
+    module.family = []
     _hide(machine, instance, device, origin)
+    _own_modules(machine, instance, bound)
+
+
+def _own_modules(machine: Machine, instance: Instance, bound: dict[str, Any]) -> None:
+    """The modules that are given as arguments become parts of it."""
+    for name, given in bound.items():
+        for index, value in enumerate(given if isinstance(given, list) else [given]):
+            if isinstance(value, Instance) and value.module is not None and name != "self":
+                assert instance.module is not None
+                machine.store.put(instance.module.kinds, f"{name}.{index}", "module")
+                machine.store.put(instance.fields, f"{name}.{index}", value)
 
 
 def ask_for_fewer_bits(machine: Machine, given: dict[str, Any]) -> None:
@@ -74,6 +90,9 @@ def ask_for_fewer_bits(machine: Machine, given: dict[str, Any]) -> None:
 def _is_placed(machine: Machine, row: Row, bound: dict[str, Any], call: Call) -> bool:
     """Whether the library may choose the device: by an argument that says so, or by ones that nobody sees."""
     if call.open or any(name in bound and not _is_off(bound[name]) for name in _PLACING):
+        return True
+    name = constant(call.positional[0]) if call.positional else None
+    if isinstance(name, str) and _IN_FEWER_BITS.search(name.lower()):
         return True
     return machine.state.default_device is not None and "device_map" in row.kinds
 
@@ -88,7 +107,28 @@ def _hide(machine: Machine, instance: Instance, device: str | None, origin: Any)
     hidden = Tensor(device, _RANK, origin, is_parameter=True)
     machine.store.put(module.kinds, HIDDEN, "parameter")
     machine.store.put(instance.fields, HIDDEN, hidden)
+    if module.family is not None:
+        module.family.append(hidden)
     return hidden
+
+
+def forget_relatives(machine: Machine, moved: Iterable[Instance], device: str | None) -> None:
+    """Parts of an opaque module were moved: of all others of it, nobody knows which of their parameters were among
+    these."""
+    parts = [part for part in moved if part.module is not None and part.module.family is not None]
+    own = {id(part.fields.get(HIDDEN)) for part in parts}
+    for part in parts:
+        assert part.module is not None
+        for tensor in part.module.family or ():
+            if id(tensor) not in own and tensor.device != device:
+                machine.store.set(tensor, "device", None)
+
+
+def forget_place(machine: Machine, value: Instance) -> None:
+    """Something may have moved an opaque module, or parts of it, that nobody sees."""
+    hidden = value.fields.get(HIDDEN)
+    if isinstance(hidden, Tensor):
+        machine.store.set(hidden, "device", None)
 
 
 def attribute_of_opaque(machine: Machine, value: Instance, name: str) -> Value | None:
@@ -102,6 +142,7 @@ def attribute_of_opaque(machine: Machine, value: Instance, name: str) -> Value |
     return _part(machine, value, name, part)
 
 
+_SEQUENCE: Final = "torchvision.models.sequence"
 CHILDREN: Final = "children"
 """The name of the part that stands for each of the modules inside: programs make new sequences of them."""
 
@@ -114,8 +155,13 @@ def children_of_opaque(machine: Machine, value: Instance) -> Instance | None:
     held = value.fields.get(CHILDREN)
     if isinstance(held, Instance):
         return held
-    part = row if "indexed" in row.flags else table.lookup(f"{row.base}.{CHILDREN}") if row.base else None
-    return None if part is None else _part(machine, value, CHILDREN, part)
+    part = table.lookup(f"{row.base}.{CHILDREN}") if row.base else None
+    if "indexed" in row.flags:
+        part = table.lookup(f"{row.base}.__getitem__") or row
+    if part is None:
+        forget_place(machine, value)
+        return None
+    return _part(machine, value, CHILDREN, part)
 
 
 def hide_members(machine: Machine, container: Instance, members: list[Value]) -> bool:
@@ -128,7 +174,8 @@ def hide_members(machine: Machine, container: Instance, members: list[Value]) ->
         return False
     member = next(iter(hidden.values()))
     assert container.module is not None and member.module is not None
-    container.module.row = member.module.row
+    container.module.row = table.lookup(_SEQUENCE)
+    container.module.family = member.module.family
     machine.store.put(container.module.kinds, HIDDEN, "parameter")
     machine.store.put(container.fields, HIDDEN, member.fields[HIDDEN])
     return True
@@ -173,6 +220,8 @@ def item_of_opaque(machine: Machine, value: Instance, index: Value, node: ir.Nod
     if held is not None:
         return held
     inside = table.lookup(f"{row.base}.__getitem__") if index is not SLICE and row.base else None
+    if row.short == "features" and isinstance(index, Const) and index.value == 0:
+        inside = None  # it begins with a convolution
     return _part(machine, value, name, inside or row)
 
 
@@ -184,6 +233,7 @@ def _part(machine: Machine, value: Instance, name: str, row: Row) -> Instance:
     part.module.row = row
     part.module.unsure = True
     part.module.children = None
+    part.module.family = value.module.family
     own = _hide(machine, part, hidden.device, hidden.origin)
     own.assumed = hidden.assumed
     own.requires_grad = hidden.requires_grad

@@ -312,7 +312,7 @@ _FOR_GPUS = frozenset(
 
 
 _MOVERS = re.compile(
-    r"\w*(Trainer|Learner|Engine|Estimator|Pipeline)|fit|train|initialize|init_inference|prepare\w*|\w*dispatch\w*|parallelize\w*|fully_shard"
+    r"\w*(Trainer|Learner|Engine|Estimator|Pipeline)|fit|train|initialize|init_inference|prepare\w*|\w*dispatch\w*|(de)?parallelize\w*|fully_shard|enable_\w*offload"
 )
 
 

@@ -93,7 +93,7 @@ part = net.layer1
 part(torch.rand(1, 3, 8, 8, device=device))
 # -- a member
 import torchvision.models as m
-m.vgg11().features[3].to(device)(torch.rand(1, 3, 8, 8))
+m.vgg11().features[0].to(device)(torch.rand(1, 3, 8, 8))
 # -- some members
 import torchvision.models as m
 m.vgg11().features[:3].to(device)(torch.rand(1, 3, 8, 8))

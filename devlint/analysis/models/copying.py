@@ -116,6 +116,8 @@ def copy_module_state(state: ModuleState, memo: dict[int, Value]) -> ModuleState
     made.device = state.device
     made.moved_at = state.moved_at
     made.placed_itself = state.placed_itself
+    if state.family is not None:
+        made.family = [tensor for tensor in (copied(part, memo) for part in state.family) if isinstance(tensor, Tensor)]
     return made
 
 

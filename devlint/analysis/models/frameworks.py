@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.access import call_value
 from devlint.analysis.building import construct_builtin
 from devlint.analysis.classes import external_bases, find
+from devlint.analysis.derived import Kept
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
 from devlint.analysis.models import library
 from devlint.analysis.models.torch_data import LOADER, PLACED
@@ -204,8 +205,11 @@ def prepare(machine: Machine, value: Instance, call: Call) -> Value:
 
 @method_models(ACCELERATOR, "prepare_model", "prepare_data_loader", "prepare_optimizer")
 def prepare_one(machine: Machine, value: Instance, call: Call) -> Value:
-    """One of those."""
-    return prepare(machine, value, call.with_arguments(call.positional[:1]))
+    """One of those; it may be told to leave its argument where it is."""
+    if "device_placement" in call.keywords or len(call.positional) != 1:
+        library.lose_modules(machine, call.values())
+        return UNKNOWN
+    return prepare(machine, value, call.with_arguments(call.positional))
 
 
 def _prepared(machine: Machine, part: Value, place: str, call: Call) -> Value:
@@ -215,7 +219,8 @@ def _prepared(machine: Machine, part: Value, place: str, call: Call) -> Value:
         move_module(machine, part, place, call.node, call.frame)
         return part
     if LOADER in external_bases(part.cls):
-        machine.store.epoch += 1
-        machine.store.put(part.state, PLACED, place)
-        return part
+        placed = Instance(part.cls, part.site)
+        placed.fields = part.fields
+        placed.state = Kept({**part.state, PLACED: place})
+        return placed
     return part if part.state.get("params") is not None else UNKNOWN

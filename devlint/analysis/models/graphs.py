@@ -16,10 +16,11 @@ from devlint.analysis.values import (
     Sequence,
     Tensor,
     Value,
+    is_none,
 )
 
 if TYPE_CHECKING:
-    from devlint.analysis.events import Site
+    from devlint.analysis.events import MarkKind, Site
     from devlint.analysis.machine import Machine
 
 DATA: Final = "torch_geometric.data.Data"
@@ -32,17 +33,58 @@ _TENSORS: Final = frozenset(
 )
 
 
-def _read(machine: Machine, call: Call, path: str) -> Instance:
+def _read(machine: Machine, call: Call, path: str, kind: MarkKind = "host") -> Instance:
     """Data as they were read: their tensors are on the CPU."""
     made = Instance(External(path), machine.site(call.node, call.frame))
     made.state["device"] = "cpu"
-    made.state["read"] = machine.origin("host", call.node, call.frame, "cpu", path)
+    made.state["read"] = machine.origin(kind, call.node, call.frame, "cpu", path)
     return made
+
+
+TOUCHED: Final = "touched"
+"""Under this key of its state, a data set notes that a program may have put its data elsewhere."""
+
+
+def _is_read(dataset: Value) -> bool:
+    """Whether what a data set gives is what the library has read: nothing changes it, nobody has moved it."""
+    if not isinstance(dataset, Instance) or not isinstance(dataset.cls, External) or TOUCHED in dataset.state:
+        return False
+    given = dataset.state["arguments"]
+    changed = any(name in given and not is_none(given[name]) for name in ("transform", "pre_transform"))
+    return not changed and dataset.fields.keys().isdisjoint(("transform", "data", "_data"))
+
+
+@method_models(DATASET, "to", "cuda", "cpu", "shuffle", "copy")
+def other_dataset(machine: Machine, value: Instance, call: Call) -> Value:
+    """`dataset.to(device)`."""
+    machine.store.put(value.state, TOUCHED, True)
+    return UNKNOWN
+
+
+@on(INSTANCE_ATTRIBUTES, DATASET)
+def dataset_attribute(machine: Machine, value: Instance, name: str, site: Site) -> Value | None:
+    """`dataset.data`: what is done with it can't be followed."""
+    if name in ("data", "_data"):
+        machine.store.put(value.state, TOUCHED, True)
+    return None
+
+
+@method_models(DATA, "apply", "apply_", "update")
+@method_models(BATCH, "apply", "apply_", "update")
+def apply(machine: Machine, value: Instance, call: Call) -> Value:
+    """`data.apply(f)`: in place; where its tensors are now is not known."""
+    machine.store.put(value.state, "device", None)
+    for name, field in list(value.fields.items()):
+        if isinstance(field, Tensor):
+            machine.store.put(value.fields, name, Tensor(None, field.rank))
+    return value
 
 
 @method_models(DATASET, "__getitem__")
 def graph(machine: Machine, value: Instance, call: Call) -> Value:
     """`dataset[0]`: a graph; a mask or a slice gives another data set."""
+    if not _is_read(value):
+        return UNKNOWN
     index = call.positional[0] if call.positional else UNKNOWN
     is_one = isinstance(index, (Const, Scalar)) and index is not SLICE
     return _read(machine, call, DATA) if is_one else value
@@ -60,9 +102,9 @@ def loader(machine: Machine, call: Call) -> Value:
 def batches(machine: Machine, value: Instance, call: Call) -> Value:
     """Batches of the graphs of a data set of the library."""
     dataset = value.state["dataset"]
-    if not isinstance(dataset, Instance) or not isinstance(dataset.cls, External):
+    if not _is_read(dataset):
         return UNKNOWN
-    return Sequence("generator", [_read(machine, call, BATCH), _read(machine, call, BATCH)], True)
+    return Sequence("generator", [_read(machine, call, BATCH, "loader"), _read(machine, call, BATCH, "loader")], True)
 
 
 @on(INSTANCE_ATTRIBUTES, DATA, BATCH)

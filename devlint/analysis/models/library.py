@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from devlint.analysis.building import construct_builtin
 from devlint.analysis.derived import Kept, Unbuilt
 from devlint.analysis.devices import device_of_default_type, legacy_error, resolve, use
-from devlint.analysis.dispatch import METHODS, Call
+from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, METHODS, Call
 from devlint.analysis.events import LegacyType
 from devlint.analysis.leaves import NoGradient
 from devlint.analysis.models import metrics
 from devlint.analysis.models.distributions import FAMILY, apply, construct, initialise
 from devlint.analysis.module_moves import move_module
-from devlint.analysis.module_state import ModuleState
+from devlint.analysis.module_state import HIDDEN, ModuleState
 from devlint.analysis.modules import registered
 from devlint.analysis.results import nesting, plain_result
 from devlint.analysis.rows import apply_row
@@ -61,8 +61,9 @@ def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = N
         return legacy
     row = table.lookup(path)
     if row is None:
-        if libraries.may_move(path):
-            lose_modules(machine, arguments.values())
+        keeps = path.rpartition(".")[2][:1].isupper()  # a class may hold what it is given, and move it later
+        moves = keeps or libraries.may_move(path) or "device" in arguments.keywords
+        lose_modules(machine, arguments.values(), all_of_them=moves)
         return _initialised(machine, path, arguments) if path.endswith(".__init__") else RESULT
     if "havoc" in row.flags:
         lose_modules(machine, arguments.values())
@@ -78,15 +79,16 @@ def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = N
     return apply_row(machine, row, arguments)
 
 
-def lose_modules(machine: Machine, values: list[Value], depth: int = 2) -> None:
-    """What a library moves as it likes may be anywhere."""
+def lose_modules(machine: Machine, values: list[Value], depth: int = 2, all_of_them: bool = True) -> None:
+    """What a library moves as it likes may be anywhere; of what nothing is known, models of libraries are handed to."""
     for value in values:
         if isinstance(value, Instance) and value.module is not None:
-            for tensor, _, _ in list(registered(value)):
-                machine.store.set(tensor, "device", None)
+            if all_of_them or HIDDEN in value.fields:
+                for tensor, _, _ in list(registered(value)):
+                    machine.store.set(tensor, "device", None)
         elif depth and isinstance(value, (Sequence, Mapping)):
             parts = value.items if isinstance(value, Sequence) else list(value.items.values())
-            lose_modules(machine, parts, depth - 1)
+            lose_modules(machine, parts, depth - 1, all_of_them)
 
 
 def _initialised(machine: Machine, path: str, arguments: Call) -> Value:
@@ -117,6 +119,7 @@ def _may_apply(row: Row, arguments: Call) -> bool:
 
 
 def _instance(machine: Machine, path: str, row: Row, arguments: Call) -> Value:
+    lose_modules(machine, arguments.values(), all_of_them=False)
     made = Instance(External(path), machine.site(arguments.node, arguments.frame))
     bound = table.bind(row, arguments.positional, arguments.keywords)
     if "module" in row.flags or row.base == "torch.nn.Module":
@@ -208,6 +211,13 @@ def method(machine: Machine, value: Instance, name: str, arguments: Call, paths:
         if row is not None and row.to and name in ("to", "cuda", "cpu"):
             return _move(machine, value, row.to, name, arguments)
     return UNKNOWN
+
+
+def attribute_by_base(machine: Machine, value: Instance, name: str, site: Site) -> Value | None:
+    """What the model of the class whose row an object shares says of an attribute."""
+    row = table.lookup(libraries.canonical(value.cls.path)) if isinstance(value.cls, External) else None
+    reads = INSTANCE_ATTRIBUTES.get(row.base) if row is not None and row.base else None
+    return None if reads is None else reads(machine, value, name, site)
 
 
 def _answer(machine: Machine, model: Any, value: Instance, arguments: Call) -> Value | None:

@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
 from devlint.analysis.results import derived
-from devlint.analysis.values import SOME_RANK, UNKNOWN, Array, External, Instance, Sequence, Tensor, Value
+from devlint.analysis.values import NONE, SOME_RANK, UNKNOWN, Array, External, Instance, Sequence, Tensor, Value
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site
     from devlint.analysis.machine import Machine
 
 FRAME: Final = "pandas.DataFrame"
+MIXED: Final = "mixed"
+"""Under this key of its state, a table notes that a program put a column there."""
 _READERS: Final = "read_csv read_excel read_parquet read_json read_table read_feather read_hdf concat merge get_dummies"
 _SAME: Final = frozenset(
-    "__getitem__ drop dropna fillna sample head tail sort_values reset_index set_index astype apply map replace rename "
-    "copy query nlargest nsmallest drop_duplicates clip shift rolling diff abs round loc iloc T".split()
+    "__getitem__ drop dropna fillna sample head tail sort_values reset_index set_index astype replace rename "
+    "copy query nlargest nsmallest drop_duplicates clip shift rolling diff abs round".split()
 )
 """What gives another table or column."""
 
@@ -34,18 +36,27 @@ def read(machine: Machine, call: Call) -> Value:
 @method_models(FRAME, *_SAME)
 def changed(machine: Machine, value: Instance, call: Call) -> Value:
     """`table.drop(...)`, `table["column"]`: tables and columns behave alike here."""
-    return _frame(machine, call)
+    return UNKNOWN if MIXED in value.state else _frame(machine, call)
+
+
+@method_models(FRAME, "__setitem__")
+def put_column(machine: Machine, value: Instance, call: Call) -> Value:
+    """`table["column"] = values`: columns may hold any objects, tensors too."""
+    machine.store.put(value.state, MIXED, True)
+    return NONE
 
 
 @method_models(FRAME, "to_numpy")
 def to_numpy(machine: Machine, value: Instance, call: Call) -> Value:
     """`table.to_numpy()`."""
-    return Array(SOME_RANK)
+    return UNKNOWN if MIXED in value.state else Array(SOME_RANK)
 
 
 @on(INSTANCE_ATTRIBUTES, FRAME)
 def frame_attribute(machine: Machine, value: Instance, name: str, site: Site) -> Value | None:
     """`table.values`, `table.iloc`."""
+    if MIXED in value.state:
+        return None
     if name == "values":
         return Array(SOME_RANK)
     return Instance(External(FRAME), site) if name in ("loc", "iloc", "T") else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, on
+from devlint.analysis.meeting import tensors_in
 from devlint.analysis.results import derived
 from devlint.analysis.values import (
     SLICE,
@@ -49,7 +50,11 @@ def _encoding(machine: Machine, call: Call, names: tuple[str, ...]) -> Value:
     """A dict of what was asked for: with `return_tensors="pt"` tensors on the CPU, of which some have known names."""
     made = Instance(External(ENCODING), machine.site(call.node, call.frame))
     data = Mapping({}, None, True)
-    if constant(call.keywords.get("return_tensors")) == "pt" and "device" not in call.keywords:
+    if (
+        not _holds_tensors(call)
+        and constant(call.keywords.get("return_tensors")) == "pt"
+        and "device" not in call.keywords
+    ):
         made_here = Tensor("cpu", 2, machine.origin("host", call.node, call.frame, "cpu", "return_tensors"))
         data = Mapping({name: derived(made_here) for name in names}, made_here, True)
     made.state["data"] = data
@@ -78,6 +83,20 @@ def collate(machine: Machine, value: Instance, call: Call) -> Value:
         return UNKNOWN
     pt = call.with_arguments(call.positional, {"return_tensors": const("pt")})
     return _encoding(machine, pt, ("input_ids", "attention_mask"))
+
+
+@method_models(ENCODING, "copy")
+def copy_encoding(machine: Machine, value: Instance, call: Call) -> Value:
+    """`encoding.copy()`: another one, of the same tensors."""
+    made = Instance(External(ENCODING), machine.site(call.node, call.frame))
+    data = value.state["data"]
+    made.state["data"] = Mapping(dict(data.items), data.rest, data.open) if isinstance(data, Mapping) else data
+    return made
+
+
+def _holds_tensors(call: Call) -> bool:
+    """Whether it is given tensors, which stay where they are."""
+    return any(tensor.device != "cpu" for value in call.values() for tensor in tensors_in(value))
 
 
 @method_models(IMAGES, "__call__", "preprocess")

@@ -63,7 +63,8 @@ def compose(machine: Machine, value: Instance, call: Call) -> Value:
     """`Compose(transforms)(picture)`: one after the other."""
     steps = _steps(machine, value, call)
     given = call.argument(0, "img")
-    if steps is None or given is None:
+    several = len(call.positional) != 1 or call.keywords or isinstance(given, (Sequence, Mapping))
+    if steps is None or given is None or several:
         return UNKNOWN
     for step in steps:
         given = call_value(machine, step, call.with_arguments([given]))
@@ -181,21 +182,21 @@ def load_clip(machine: Machine, call: Call) -> Value:
     """`clip.load(name, device)`: a model, by default on the GPU where there is one, and what prepares pictures."""
     device = call.given(1, "device") or const("cuda" if machine.has_cuda else "cpu")
     machine.consulted.add("accelerator")
-    return Sequence("tuple", [_two_towers(machine, device, call), _preparation(machine, call)])
+    return Sequence("tuple", [_two_towers(machine, "clip.model", device, call), _preparation(machine, call)])
 
 
 @models("open_clip.create_model_and_transforms")
 def create_open_clip(machine: Machine, call: Call) -> Value:
     """`open_clip.create_model_and_transforms(name, device=)`: a model, by default on the CPU, and two preparations."""
     device = call.keywords.get("device") or (UNKNOWN if call.open else const("cpu"))
-    made = _two_towers(machine, device, call)
+    made = _two_towers(machine, "open_clip.model", device, call)
     return Sequence("tuple", [made, _preparation(machine, call), _preparation(machine, call)])
 
 
-def _two_towers(machine: Machine, device: Value, call: Call) -> Value:
-    row = table.lookup("clip.model")
+def _two_towers(machine: Machine, path: str, device: Value, call: Call) -> Value:
+    row = table.lookup(path)
     assert row is not None
-    return construct_builtin(machine, "clip.model", row, call.with_arguments([], {"device": device}))
+    return construct_builtin(machine, path, row, call.with_arguments([], {"device": device}))
 
 
 def _preparation(machine: Machine, call: Call) -> Value:
@@ -236,12 +237,20 @@ def augment(machine: Machine, value: Instance, call: Call) -> Value:
     if steps is None or call.open:
         return UNKNOWN
     makes = any(isinstance(step, Instance) and _makes_tensors(step) for step in steps)
+    if not makes and not all(isinstance(step, Instance) and _keeps_arrays(step) for step in steps):
+        return UNKNOWN
     if makes:
         made: Value = Tensor("cpu", 3, machine.origin("host", call.node, call.frame, "cpu", "ToTensorV2"))
     else:
         made = Array(SOME_RANK)
     known = {name: made for name in call.keywords if name in ("image", "mask")}
     return Mapping(dict(known), None, True)
+
+
+def _keeps_arrays(step: Instance) -> bool:
+    path = step.cls.path if isinstance(step.cls, External) else ""
+    last = path.rpartition(".")[2]
+    return path.startswith("albumentations.") and last not in ("Lambda", "Compose", "OneOf", "SomeOf", "Sequential")
 
 
 def _makes_tensors(step: Instance) -> bool:
