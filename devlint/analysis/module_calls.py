@@ -224,7 +224,7 @@ def call_by_row(machine: Machine, value: Instance, row: Row, call: Call) -> Valu
     if state and parts and isinstance(parts[0].value, Tensor):
         _note_served(machine, parts[0].value, state[0].value)
     if state and main is not None and main.device == "cpu" and machine.world.has_cuda:
-        _note_computes(machine, call)
+        _note_computes(machine, value, call)
     for parameter in row.concerned:
         given = bound.get(parameter)
         if given is not None and not any(part.value is given for part in parts):
@@ -268,7 +268,7 @@ def _agreed(machine: Machine, value: Instance, row: Row, call: Call) -> Tensor |
     if held is None:
         return given
     if device == "cpu" and machine.world.has_cuda:
-        _note_computes(machine, call)
+        _note_computes(machine, value, call)
     _note_served(machine, given, held)
     return held if given.assumed and not held.assumed else given
 
@@ -279,9 +279,10 @@ def _note_served(machine: Machine, given: Tensor, held: Value) -> None:
         machine.served[given.origin] = machine.tick()
 
 
-def _note_computes(machine: Machine, call: Call) -> None:
-    """A module that runs on the CPU though there is a GPU; to build another module with it says nothing."""
-    if not any(function.name == "__init__" for function in machine.stack):
+def _note_computes(machine: Machine, value: Instance, call: Call) -> None:
+    """A module that runs on the CPU though there is a GPU; to build another module with it says nothing, nor does one
+    of a library, which may have been put anywhere."""
+    if HIDDEN not in value.fields and not any(function.name == "__init__" for function in machine.stack):
         machine.testify("computes", call.frame)
 
 
