@@ -394,15 +394,17 @@ def bind(machine: Machine, attribute: Value, receiver: Value, node: ir.Node, fra
     return attribute
 
 
+def bind_to_class(attribute: Value, cls: Class) -> Value:
+    """What a class attribute is when read through the class: class methods are given it."""
+    return Bound(attribute, cls) if isinstance(attribute, Function) and attribute.kind == "classmethod" else attribute
+
+
 @on(ATTRIBUTE, Class)
 def class_attribute(machine: Machine, value: Class, name: str, node: ir.Node, frame: Frame) -> Value:
     """`Class.name`."""
     found = find(value, name)
     if found is not None:
-        attribute = found[0]
-        if isinstance(attribute, Function) and attribute.kind == "classmethod":
-            return Bound(attribute, value)
-        return attribute
+        return bind_to_class(found[0], value)
     if name == "__name__":
         return const(value.name)
     if name == "__dict__":
