@@ -130,6 +130,42 @@ if torch.cuda.is_available():
     net = nn.DataParallel(net, device_ids=[torch.cuda.device_count() - 1]).cuda()
 net(torch.zeros(4, 2))  # DEV308: gpu2
 """,
+    "data_parallel as a function runs on each replica": """
+from torch.nn.parallel.data_parallel import data_parallel
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+        self.scale = torch.ones(2, device=device)
+    def forward(self, x, y=None):
+        return self.layer(x) * self.scale  # DEV301: gpu2
+net = Net().to(device)
+count = torch.cuda.device_count()
+def run(*xs):
+    return data_parallel(net, xs, list(range(count))) if count else net(*xs)
+run(torch.ones(4, 3), torch.ones(4, 2))
+""",
+    "data_parallel as a function moves what is passed": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+    def forward(self, x, y=0):
+        return self.layer(x) + y
+net = Net().to(device)
+count = torch.cuda.device_count()
+x, y = torch.ones(4, 3), torch.ones(4, 2)
+run = nn.parallel.data_parallel if count else lambda net, x, *args, **options: net(x)
+a = run(net, x)  #= gpu
+b = run(net, (x, y), range(count)) if count else a  #= gpu
+c = run(net, x, [0], module_kwargs={"y": y})  #= gpu
+d = run(net, x, output_device=count - 1)  #= last
+""",
+    "data_parallel as a function moves no module": """
+net = nn.Linear(3, 2)
+run = nn.parallel.data_parallel if torch.cuda.is_available() else lambda net, x: net(x)
+run(net, torch.ones(4, 3))  # DEV308: gpu1 gpu2
+""",
     "the backward of a function runs on each replica": """
 class Sharp(torch.autograd.Function):
     @staticmethod

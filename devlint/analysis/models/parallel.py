@@ -14,6 +14,7 @@ from devlint.analysis.dispatch import VALUES, Call, models
 from devlint.analysis.events import CpuInCollective, ParallelDevice, RankWithoutDevice
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import operand, tensors_in
+from devlint.analysis.missing import unavailable
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.module_state import ModuleState
 from devlint.analysis.modules import registered
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 DATA_PARALLEL = "torch.nn.DataParallel"
 DISTRIBUTED = "torch.nn.parallel.DistributedDataParallel"
+FUNCTIONAL = "torch.nn.parallel.data_parallel"
 
 
 @models(DATA_PARALLEL, DISTRIBUTED)
@@ -72,8 +74,42 @@ def initialise(machine: Machine, made: Instance, path: str, call: Call) -> bool:
     return True
 
 
-def _enclose(machine: Machine, made: Instance, inner: Instance, call: Call, distributed: bool) -> None:
-    """Put a module into its wrapper, which knows the devices that it is for."""
+@models(FUNCTIONAL)
+def run_in_parallel(machine: Machine, call: Call) -> Value:
+    """`data_parallel(module, inputs, device_ids, output_device)`: as the wrapper, which moves no module and needs a
+    GPU."""
+    inner, inputs = call.argument(0, "module"), call.argument(1, "inputs")
+    if not isinstance(inner, Instance) or inner.module is None or inputs is None:
+        return UNKNOWN
+    if not machine.device_count:
+        error = "RuntimeError: device type could not be determined"
+        site = machine.site(call.node, call.frame)
+        lacking = unavailable(machine, "cuda", None, site, FUNCTIONAL, None, error=error, node=call.node)
+        return Tensor(lacking)
+    wrapper = Instance(External(DATA_PARALLEL), machine.site(call.node, call.frame))
+    wrapper.module = ModuleState()
+    made_of = [inner, call.argument(2, "device_ids") or NONE, call.argument(3, "output_device") or NONE]
+    _enclose(machine, wrapper, inner, call.with_arguments(made_of), False, moves=False)
+    return call_wrapped(machine, wrapper, _passed_on(call, inputs, call.given(5, "module_kwargs")))
+
+
+def _passed_on(call: Call, inputs: Value, keywords: Value | None) -> Call:
+    """The call of the module in `data_parallel`: a tuple has its arguments, anything else is the only one."""
+    is_open = call.open or isinstance(inputs, Unknown)
+    positional = [] if is_none(inputs) or is_open else [inputs]
+    if isinstance(inputs, Sequence) and inputs.kind == "tuple":
+        positional, is_open = list(inputs.items), is_open or inputs.open
+    named = {}
+    if isinstance(keywords, Mapping):
+        named = {key: part for key, part in keywords.items.items() if isinstance(key, str)}
+    is_open = is_open or not (keywords is None or (isinstance(keywords, Mapping) and not keywords.open))
+    return Call(positional, named, call.node, call.frame, is_open)
+
+
+def _enclose(
+    machine: Machine, made: Instance, inner: Instance, call: Call, distributed: bool, moves: bool = True
+) -> None:
+    """Put a module into its wrapper, which knows the devices that it is for; for a single one it `moves` the module."""
     store = machine.store
     assert made.module is not None
     store.put(made.module.kinds, "module", "module")
@@ -100,7 +136,7 @@ def _enclose(machine: Machine, made: Instance, inner: Instance, call: Call, dist
         store.put(made.state, "output", output if output != POISON else None)
     several = count > 1 and (ids is None or not isinstance(ids, Sequence) or ids.open or len(ids.items) > 1)
     store.put(made.state, "several", several)
-    if count and first is not None and not distributed and not several:
+    if moves and count and first is not None and not distributed and not several:
         move_module(machine, inner, first, call.node, call.frame)
     if distributed:
         _check_devices(machine, call, inner, ids)
