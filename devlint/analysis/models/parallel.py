@@ -27,6 +27,7 @@ from devlint.analysis.values import (
     DeviceValue,
     External,
     Instance,
+    Lost,
     Mapping,
     Maybe,
     Scalar,
@@ -235,9 +236,12 @@ def call_wrapped(machine: Machine, value: Instance, call: Call) -> Value:
     if _is_elsewhere(machine, value, first, call):
         return Tensor(POISON)
     scatters = find(value.cls, "scatter") is None
+    replicates = value.state.get("several") and scatters and find(value.cls, "replicate") is None
+    before = [(tensor, tensor.attributes) for tensor, _, _ in registered(inner)] if replicates else []
     result = call_value(machine, inner, _scatter(machine, call, first if scatters else None))
     output = value.state.get("output") or first
-    if value.state.get("several") and first == "cuda:0" and scatters:
+    if replicates and first == "cuda:0":
+        _forget_attributes(machine, before)
         _run_replica(machine, inner, call, output)
     if find(value.cls, "gather") is not None or find(value.cls, "parallel_apply") is not None:
         return UNKNOWN if value.state.get("several") else result
@@ -268,22 +272,32 @@ def _scatter(machine: Machine, call: Call, device: str | None) -> Call:
     return Call(positional, keywords, call.node, call.frame, call.open)
 
 
+class _Copying:
+    """How a replica is made: for which device, by which call, the copies so far, and what these have lost."""
+
+    __slots__ = ("device", "call", "known", "lost")
+
+    def __init__(self, device: str, call: Call) -> None:
+        self.device = device
+        self.call = call
+        self.known: dict[int, Instance] = {}
+        self.lost = Lost()
+
+
 def _run_replica(machine: Machine, inner: Instance, call: Call, output: str) -> None:
     """The copy on the second GPU: what is registered is there, plain attributes are those of the original."""
     current, waiting = machine.state.current_device, machine.state.hooks
     machine.store.set(machine.state, "current_device", 1)
-    call_value(machine, _replica(machine, inner, "cuda:1", call), _scatter(machine, call, "cuda:1"))
+    replica = _replica(machine, inner, _Copying("cuda:1", call))
+    call_value(machine, replica, _scatter(machine, call, "cuda:1"))
     machine.store.set(machine.state, "current_device", current)
     gather_hooks(machine, waiting, output)
 
 
-def _replica(
-    machine: Machine, original: Instance, device: str, call: Call, known: dict[int, Instance] | None = None
-) -> Instance:
-    known = {} if known is None else known
-    if id(original) in known:
-        return known[id(original)]
-    made = known[id(original)] = Instance(original.cls, original.site)
+def _replica(machine: Machine, original: Instance, copying: _Copying) -> Instance:
+    if id(original) in copying.known:
+        return copying.known[id(original)]
+    made = copying.known[id(original)] = Instance(original.cls, original.site)
     made.state = Kept(original.state)
     assert original.module is not None
     module = made.module = ModuleState()
@@ -291,14 +305,11 @@ def _replica(
     module.row, module.unsure = original.module.row, original.module.unsure
     module.is_replica = True
     for name, field in original.fields.items():
-        made.fields[name] = _replicated(
-            machine, present(field), module.kinds.get(name), module.places.get(name), device, call, name, known
-        )
+        kind, place = module.kinds.get(name), module.places.get(name)
+        made.fields[name] = _replicated(machine, present(field), kind, place, name, copying)
     if original.module.children is not None:
         module.children = [
-            _replicated(
-                machine, child, "module" if isinstance(child, Instance) else "parameter", None, device, call, "", known
-            )
+            _replicated(machine, child, "module" if isinstance(child, Instance) else "parameter", None, "", copying)
             for child in map(present, original.module.children)
         ]
     else:
@@ -307,27 +318,31 @@ def _replica(
 
 
 def _replicated(
-    machine: Machine,
-    value: Value,
-    kind: str | None,
-    place: Site | None,
-    device: str,
-    call: Call,
-    name: str,
-    known: dict[int, Instance],
+    machine: Machine, value: Value, kind: str | None, place: Site | None, name: str, copying: _Copying
 ) -> Value:
+    """What a replica has in the place of a part of its original; a copy of a tensor has none of its own attributes."""
+    frame = copying.call.frame
     if kind and isinstance(value, Instance) and value.module is not None:
-        return _replica(machine, value, device, call, known)
+        return _replica(machine, value, copying)
     if not isinstance(value, Tensor) or value.device in (None, POISON):
         return value
     if kind:
-        origin = machine.origin("module-moved", call.node, call.frame, device, "replica", value.origin)
-        return Tensor(device, value.rank, origin)
+        origin = machine.origin("module-moved", copying.call.node, frame, copying.device, "replica", value.origin)
+        copied = Tensor(copying.device, value.rank, origin)
+        copied.attributes = dict.fromkeys(value.attributes, copying.lost) if value.attributes else None
+        return copied
     if place is None or value.rank == 0:
         return value
     made = Tensor(value.device, value.rank, value.origin)
-    made.origin = Origin("left-behind", place, call.frame, machine.tick(), value.device, f"self.{name}", value.origin)
+    made.origin = Origin("left-behind", place, frame, machine.tick(), value.device, f"self.{name}", value.origin)
     return made
+
+
+def _forget_attributes(machine: Machine, before: list[tuple[Tensor, dict[str, Value] | None]]) -> None:
+    """What a replica sets on its tensors goes with it: the parameters have what they had."""
+    for tensor, attributes in before:
+        if tensor.attributes is not attributes:
+            machine.store.set(tensor, "attributes", attributes)
 
 
 def _scattered(machine: Machine, value: Value, device: str | None, call: Call) -> Value:
