@@ -29,6 +29,7 @@ from devlint.analysis.values import (
     External,
     Function,
     Instance,
+    Lost,
     Method,
     ModuleValue,
     OneOf,
@@ -210,8 +211,9 @@ def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
     if isinstance(value, Tensor):
         from devlint.semantics.table import method
 
-        if value.attributes is not None and name in value.attributes:
-            return True
+        own = None if value.attributes is None else value.attributes.get(name)
+        if own is not None:
+            return own.__class__ is not Lost or method(name) is not None
         return True if method(name) is not None else None
     return None
 

@@ -15,7 +15,6 @@ from devlint.analysis.values import (
     POISON,
     UNKNOWN,
     External,
-    Function,
     Instance,
     Sequence,
     Tensor,
@@ -214,7 +213,7 @@ def _tensors(result: Value) -> list[Tensor]:
 # -- autograd.Function
 
 
-def wait_for_function(machine: Machine, function: Function, context: Instance, result: Value) -> None:
+def wait_for_function(machine: Machine, function: Value, context: Instance, result: Value) -> None:
     """Let the `backward` of a Function wait for the backward pass through what its forward gave."""
     outputs = _tensors(result)
     if outputs and len(outputs) == (len(result.items) if isinstance(result, Sequence) else 1):

@@ -172,7 +172,7 @@ def is_instance(machine: Machine, value: Value, cls: Value) -> bool | None:
     if isinstance(value, (Unknown, External, Super)):
         return None
     if isinstance(cls, Class):
-        return False
+        return None if cls.properties.get("enum") and isinstance(value, (Const, Scalar)) else False
     path = libraries.canonical(cls.path)
     if isinstance(value, Tensor):
         if path in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
@@ -294,47 +294,6 @@ def annotated_fields(node: ir.Class) -> list[str]:
     return fields
 
 
-def make_members(machine: Machine, cls: Class) -> None:
-    """Turn the values that the body of a plain enumeration named into its members; equal values share one member.
-
-    A class that mixes in `str` or `int`, or that makes its members itself, keeps the values as they are.
-    """
-    mixed = any(path.rpartition(".")[2] in _VALUE_BASES for path in external_bases(cls))
-    if mixed or find(cls, "__new__") is not None or find(cls, "__init__") is not None:
-        if any(find(cls, name) is not None for name in ("to", "cuda", "cpu", "device")):
-            _hide_values(machine, cls)
-        return
-    made: list[tuple[Value, Instance]] = []
-    for name, value in list(cls.fields.items()):
-        if name.startswith("_") or isinstance(value, (Function, Bound, Class)) or _is_descriptor(value):
-            continue
-        member = next((found for known, found in made if _is_same(known, value)), None)
-        if member is None:
-            member = Instance(cls)
-            machine.store.put(member.fields, "name", const(name))
-            machine.store.put(member.fields, "value", value)
-            made.append((value, member))
-        machine.store.put(cls.fields, name, member)
-
-
-def _hide_values(machine: Machine, cls: Class) -> None:
-    """Members that are values, and have more than their values have: nothing is known of them."""
-    for name, value in list(cls.fields.items()):
-        if isinstance(value, (Const, Sequence, Mapping)) and not name.startswith("_"):
-            machine.store.put(cls.fields, name, UNKNOWN)
-
-
-_VALUE_BASES = frozenset({"str", "int", "float", "StrEnum", "IntEnum", "Flag", "IntFlag"})
-
-
-def _is_same(one: Value, other: Value) -> bool:
-    return isinstance(one, Const) and isinstance(other, Const) and bool(one.value == other.value)
-
-
-def _is_descriptor(value: Value) -> bool:
-    return isinstance(value, Instance) and value.state.get("getter") is not None
-
-
 def _field_default(machine: Machine, value: Value, call: Call) -> Value:
     if isinstance(value, Instance) and isinstance(value.cls, External) and value.cls.path == "dataclasses.field":
         factory = value.state.get("default_factory")
@@ -394,15 +353,17 @@ def bind(machine: Machine, attribute: Value, receiver: Value, node: ir.Node, fra
     return attribute
 
 
+def bind_to_class(attribute: Value, cls: Class) -> Value:
+    """What a class attribute is when read through the class: class methods are given it."""
+    return Bound(attribute, cls) if isinstance(attribute, Function) and attribute.kind == "classmethod" else attribute
+
+
 @on(ATTRIBUTE, Class)
 def class_attribute(machine: Machine, value: Class, name: str, node: ir.Node, frame: Frame) -> Value:
     """`Class.name`."""
     found = find(value, name)
     if found is not None:
-        attribute = found[0]
-        if isinstance(attribute, Function) and attribute.kind == "classmethod":
-            return Bound(attribute, value)
-        return attribute
+        return bind_to_class(found[0], value)
     if name == "__name__":
         return const(value.name)
     if name == "__dict__":
@@ -414,6 +375,10 @@ def class_attribute(machine: Machine, value: Class, name: str, node: ir.Node, fr
     for path in external_bases(value):
         if name in CLASS_METHODS.get(path, ()):
             return Bound(External(f"{path}.{name}"), value)
+    if name == "__members__" and value.properties.get("enum"):
+        from devlint.analysis.enumerations import members
+
+        return members(value)
     return Method(value, name) if value.properties.get("enum") else UNKNOWN
 
 
@@ -428,7 +393,9 @@ def assign_class_attribute(machine: Machine, value: Class, name: str, new: Value
 def call_class(machine: Machine, value: Class, call: Call) -> Value:
     """`Class(...)`."""
     if value.properties.get("enum"):
-        return Instance(value) if not call.positional else UNKNOWN
+        from devlint.analysis.enumerations import by_value
+
+        return by_value(machine, value, call) if call.positional or call.keywords else Instance(value)
     return construct(machine, value, call)
 
 
@@ -440,12 +407,3 @@ def truth_of_isinstance(machine: Machine, value: Value, cls: Value) -> Value:
         kind = cls.path.split(".")[-1] if isinstance(cls, External) else getattr(cls, "name", "")
         return Unknown(f"isinstance({name}, {kind})") if name and kind else BOOL
     return const(answer)
-
-
-def is_member(value: Value) -> bool:
-    """Whether a value is a member of an enumeration of the project, which equals nothing but itself."""
-    return isinstance(value, Instance) and "value" in value.fields and _is_plain_enum(value.cls)
-
-
-def _is_plain_enum(cls: Value) -> bool:
-    return isinstance(cls, Class) and bool(cls.properties.get("enum")) and find(cls, "__eq__") is None

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.choices import COMPARE, count_arguments, named_unknown, presence
-from devlint.analysis.classes import find, is_member, is_open_class
+from devlint.analysis.classes import find, is_open_class
 from devlint.analysis.containers import contains
 from devlint.analysis.derived import DeviceText
 from devlint.analysis.device_comparing import compare_devices, refuse_index
 from devlint.analysis.device_names import compare_names, look_in_names
 from devlint.analysis.dispatch import EVALUATE, evaluates
+from devlint.analysis.enumerations import is_member
 from devlint.analysis.frames import Frame
 from devlint.analysis.leaves import NoGradient, may_lack
 from devlint.analysis.machine import Crash

@@ -301,10 +301,12 @@ class CpuOnlyArgument(Event):
 class ParallelDevice(Event):
     """A DataParallel or DistributedDataParallel module is not on `device_ids[0]`.
 
-    `replica`: a copy that DataParallel made for a GPU is asked for its parameters, and has none.
+    `replica`: a copy that DataParallel made for a GPU is asked for its parameters, and has none. `attribute`: a
+    tensor of such a copy is asked for what the program has set on the parameter.
     """
 
-    kind: Literal["elsewhere", "replica"] = "elsewhere"
+    kind: Literal["elsewhere", "replica", "attribute"] = "elsewhere"
+    attribute: str = ""
     wrapper: str = "DataParallel"
     expected: str = "cuda:0"
     found: str = "cpu"

@@ -9,13 +9,14 @@ from devlint.analysis.access import binary, iterate
 from devlint.analysis.binding import annotated, bind
 from devlint.analysis.checks import note_assertion, note_raise, raises
 from devlint.analysis.choices import asks_for_gpu, decide, is_gpu_flag
-from devlint.analysis.classes import annotated_fields, find, make_members, name_fields
+from devlint.analysis.classes import annotated_fields, find, name_fields
 from devlint.analysis.containers import delete_item, extend
 from devlint.analysis.control import fork
 from devlint.analysis.decorators import decorate
 from devlint.analysis.device_names import tell_missing_key
 from devlint.analysis.devices import enter_device
 from devlint.analysis.dispatch import ENTER, EVALUATE, Call, executes
+from devlint.analysis.enumerations import make_members
 from devlint.analysis.evidence import decide_branch, only_places_a_load, only_shows, outside_path
 from devlint.analysis.expressions import evaluate_call, function_value
 from devlint.analysis.frames import Frame

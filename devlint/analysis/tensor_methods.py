@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from devlint.analysis.access import call_value
+from devlint.analysis.access import attribute, call_value
 from devlint.analysis.devices import is_device_like, legacy_error, resolve, use
 from devlint.analysis.dispatch import (
     METHOD,
@@ -40,6 +40,7 @@ from devlint.analysis.values import (
     Const,
     DeviceValue,
     External,
+    Lost,
     Scalar,
     Sequence,
     Tensor,
@@ -63,7 +64,10 @@ METHODS: dict[str, Method] = {}
 def tensor_method(machine: Machine, value: Tensor, name: str, call: Call) -> Value:
     """`tensor.name(...)`."""
     if value.attributes is not None and name in value.attributes:
-        return call_value(machine, value.attributes[name], call)
+        if value.attributes[name].__class__ is not Lost:
+            return call_value(machine, value.attributes[name], call)
+        if name not in METHODS and table.method(name) is None:
+            return attribute(machine, value, name, call.node, call.frame)
     model = METHODS.get(name)
     if model is not None:
         return model(machine, value, call, name)

@@ -12,9 +12,12 @@ from devlint.analysis.dispatch import (
     Call,
     on,
 )
+from devlint.analysis.events import ParallelDevice
 from devlint.analysis.host import read_pending, to_host
 from devlint.analysis.leaves import NoGradient, gradient_of
+from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, meet
+from devlint.analysis.plain import ancestors
 from devlint.analysis.results import (
     broadcast_rank,
     derived,
@@ -38,6 +41,7 @@ from devlint.analysis.values import (
     Array,
     Const,
     External,
+    Lost,
     Method,
     Scalar,
     Tensor,
@@ -56,8 +60,9 @@ if TYPE_CHECKING:
 @on(ATTRIBUTE, Tensor)
 def tensor_attribute(machine: Machine, value: Tensor, name: str, node: ir.Node, frame: Frame) -> Value:
     """`tensor.name`."""
-    if value.attributes is not None and name in value.attributes:
-        return value.attributes[name]
+    own = None if value.attributes is None else value.attributes.get(name)
+    if own is not None and own.__class__ is not Lost:
+        return own
     if name in ("device", "is_cuda", "is_cpu"):
         answer = _where(machine, value, name)
         return answer if machine.trace is None else machine.trace.answer(node, answer)
@@ -80,7 +85,30 @@ def tensor_attribute(machine: Machine, value: Tensor, name: str, node: ir.Node, 
     row = table.method(name)
     if row is not None and "property" in row.flags:
         return apply_row(machine, row, Call([], {}, node, frame), value)
-    return Method(value, name) if row is not None or name in METHODS else UNKNOWN
+    if row is not None or name in METHODS:
+        return Method(value, name)
+    return _read_lost(machine, own, name, node, frame) if isinstance(own, Lost) else UNKNOWN
+
+
+def _read_lost(machine: Machine, lost: Lost, name: str, node: ir.Node, frame: Frame) -> Value:
+    """`self.weight.name` in a replica of DataParallel, which has copies without what was set on the parameters.
+
+    Raises:
+        Crash: a handler waits for that.
+    """
+    if machine.trying or not ancestors("AttributeError").isdisjoint(machine.expected):
+        raise Crash("AttributeError")
+    if not lost.told:
+        asked = node.function if isinstance(node, ir.Call) and isinstance(node.function, ir.Attribute) else node
+        machine.emit(
+            ParallelDevice,
+            machine.site(asked, frame),
+            error="AttributeError: Caught AttributeError in replica 0 on device 0.",
+            kind="attribute",
+            attribute=name,
+        )
+        machine.store.set(lost, "told", True)
+    return UNKNOWN
 
 
 def _where(machine: Machine, value: Tensor, name: str) -> Value:
@@ -110,7 +138,7 @@ def assign_tensor_attribute(
         parts = [Part(value, "strict", receiver, parameter="self"), Part(new, "strict", given, parameter="gradient")]
         meet(machine, parts, "grad", node, frame)
         machine.store.set(value, "keeps_grad", True)
-    elif name not in _SETTABLE:
+    elif name not in _SETTABLE and not (isinstance(new, Method) and new.receiver is value and new.name == name):
         machine.store.set(value, "attributes", {**(value.attributes or {}), name: new})
 
 

@@ -240,6 +240,18 @@ class Tensor(Value):
         return f"Tensor({self.device}, rank={self.rank}, {self.origin and self.origin.kind})"
 
 
+class Lost(Value):
+    """Stands for what the program has set on a parameter, where the copy of it in a replica of DataParallel lacks it.
+
+    One for all tensors of a replica; `told`: that it was asked for is told.
+    """
+
+    __slots__ = ("told",)
+
+    def __init__(self) -> None:
+        self.told = False
+
+
 class Array(Value):
     """A numpy array. `source` is the tensor whose memory it shares, where that matters (an unsynchronized copy)."""
 

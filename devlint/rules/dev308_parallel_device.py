@@ -19,7 +19,8 @@ RULE = Rule(
         "Also a method or attribute of the wrapped module that is asked of the wrapper (`model.init_hidden()` where it "
         "takes `model.module.init_hidden()`), which often is there only where there are several GPUs.\n\n"
         "Also `next(self.parameters())` in what DataParallel runs on several GPUs: the copies that it makes for a call "
-        "have no parameters. A default (`next(..., None)`) or `except StopIteration` around it is right."
+        "have no parameters. A default (`next(..., None)`) or `except StopIteration` around it is right. Nor have "
+        "these copies what the program has set on a parameter (`self.weight.fast = None`)."
     ),
     why=(
         "DataParallel copies the module from `device_ids[0]` to the others at each call and expects it there. With one "
@@ -107,6 +108,11 @@ def elsewhere(event: ParallelDevice, context: TextContext) -> Iterator[Diagnosis
         message = f"`{context.text(event.root)}`: a replica of `DataParallel` has no parameters"
         trace = text.operand_trace(event, None, "a replica on one of several GPUs gets here")
         yield Diagnosis(event.root, message, event, trace, "take the device of the input")
+        return
+    if event.kind == "attribute":
+        message = f"`{context.text(event.root)}`: a replica of `DataParallel` has copies without `{event.attribute}`"
+        trace = text.operand_trace(event, None, "a replica on one of several GPUs gets here")
+        yield Diagnosis(event.root, message, event, trace, f"keep `{event.attribute}` on the module")
         return
     message = f"`{event.wrapper}` expects its module on {event.expected} (`device_ids[0]`), and it is on {event.found}"
     trace = text.operand_trace(event, None, f"called with the module on {event.found} here")

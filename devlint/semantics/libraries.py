@@ -16,6 +16,7 @@ _SAME = {
     "torch.nn.data_parallel.DataParallel": "torch.nn.DataParallel",
     "torch.nn.parallel.DataParallel": "torch.nn.DataParallel",
     "torch.nn.parallel.data_parallel.DataParallel": "torch.nn.DataParallel",
+    "torch.nn.parallel.data_parallel.data_parallel": "torch.nn.parallel.data_parallel",
     "torch.nn.parallel.distributed.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
     "torch.autograd.function.Function": "torch.autograd.Function",
     "torch.cuda.amp.autocast_mode.autocast": "torch.cuda.amp.autocast",

@@ -51,16 +51,33 @@ def reduce_add(inputs: Sequence[Tensor], destination: Any = None) -> Tensor:
     return functools.reduce(torch.add, [tensor.to(target) for tensor in inputs])
 
 
-def _in_turn(original: Any) -> Any:
+def _numbering(wrapper: type[Any]) -> type[Any]:
+    """What `parallel_apply` wraps exceptions in: torch takes each replica for the only one, `number` is its place."""
+
+    class Numbered(wrapper):  # type: ignore[misc]
+        number = 0
+
+        def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
+            super().__init__(exc_info, where.replace("in replica 0", f"in replica {self.number}", 1))
+
+    return Numbered
+
+
+def _in_turn(original: Any, numbered: type[Any]) -> Any:
     """Run the replicas of `parallel_apply` one after the other: its threads would work on tensors lent to the CPU."""
 
     @functools.wraps(original)
     def parallel_apply(modules: Any, inputs: Any, kwargs_tup: Any = None, devices: Any = None) -> list[Any]:
         results = []
-        for number, module in enumerate(modules):
-            keywords = (kwargs_tup[number],) if kwargs_tup is not None else None
-            where = [devices[number]] if devices is not None else None
-            results += original([module], [inputs[number]], keywords, where)
+        around = numbered.number
+        try:
+            for number, module in enumerate(modules):
+                numbered.number = number
+                keywords = (kwargs_tup[number],) if kwargs_tup is not None else None
+                where = [devices[number]] if devices is not None else None
+                results += original([module], [inputs[number]], keywords, where)
+        finally:
+            numbered.number = around
         return results
 
     return parallel_apply
@@ -77,6 +94,7 @@ def install() -> None:
     module.reduce_add = reduce_add
     names = ("torch.nn.parallel.parallel_apply", "torch.nn.parallel.data_parallel", "torch.nn.parallel")
     users: list[Any] = [importlib.import_module(name) for name in names]
-    wrapped = _in_turn(users[0].parallel_apply)
+    users[0].ExceptionWrapper = _numbering(users[0].ExceptionWrapper)
+    wrapped = _in_turn(users[0].parallel_apply, users[0].ExceptionWrapper)
     for user in users:
         user.parallel_apply = wrapped

@@ -237,6 +237,90 @@ def test_enum() -> None:
     assert run.python("r") == ("cpu", True)
 
 
+ENUMERATIONS = """
+import copy, enum
+from enum import Enum, Flag, IntEnum
+class Kind(Enum):
+    seq = 1
+    token = (2, "x")
+    same = 1
+class Place(str, Enum):
+    HOST = "cpu"
+    CARD = "cuda"
+class Level(IntEnum):
+    low = 1
+    high = 2
+class Counted(Enum):
+    first = enum.auto()
+    second = enum.auto()
+class Lenient(Enum):
+    a = "a"
+    @classmethod
+    def _missing_(cls, value):
+        return cls.a if value == "A" else None
+table = {Kind.seq: "seq", Kind.token: "token"}
+"""
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "Kind['seq'] is Kind.seq and Kind(1) is Kind.seq",
+        "(Kind['same'].name, Kind(1).name, Kind.same is Kind.seq)",
+        "Kind((2, 'x')).name",
+        "Kind(Kind.token) is Kind.token",
+        "Kind['seq'] == Kind.token",
+        "(table[Kind['token']], table.get(Kind(1)), Kind.same in table)",
+        "copy.deepcopy({'kind': Kind.seq})['kind'] is Kind.seq",
+        "Kind.__members__['token'].value",
+        "(Place['CARD'] == Place.CARD, Place('cpu') == 'cpu', Place['HOST'].value)",
+        "(Level['low'] + 1, Level(2) > Level.low)",
+        "(Counted.first.value, Counted(2).name)",
+        "Lenient('A') is Lenient.a",
+    ],
+)
+def test_members_by_name_and_value(expression: str) -> None:
+    names: dict[str, object] = {}
+    exec(f"{ENUMERATIONS}r = {expression}", names)
+    assert Run(f"{ENUMERATIONS}r = {expression}").python("r") == names["r"]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["Kind[name]", "Kind(name)", "Kind['nowhere']", "Kind(7)", "Bits(3)", "Made('x')", "Table['x']", "Rich('a')"],
+)
+def test_members_that_are_not_known(expression: str) -> None:
+    run = Run(f"""{ENUMERATIONS}
+from elsewhere import Meta, name
+class Bits(Flag):
+    a = 1
+    b = 2
+class Made(Enum):
+    a = "x"
+    def __new__(cls, value):
+        made = object.__new__(cls)
+        made._value_ = value * 2
+        return made
+class Table(Enum, metaclass=Meta):
+    a = 1
+class Rich(str, Enum):
+    a = "a"
+    def to(self, device):
+        return self
+r = {expression}
+""")
+    assert run.ended and isinstance(run["r"], Unknown)
+
+
+def test_members_that_are_not_there() -> None:
+    """Where the program expects it, a name that is none is a `KeyError`, a value that is none a `ValueError`."""
+    for wrong, kind in (("Kind['nowhere']", "KeyError"), ("Kind(7)", "ValueError"), ("Lenient('b')", "ValueError")):
+        text = f"{ENUMERATIONS}try:\n    r = {wrong}\nexcept {kind}:\n    r = 0\n"
+        names: dict[str, object] = {}
+        exec(text, names)
+        assert Run(text).python("r") == names["r"] == 0
+
+
 def test_globals() -> None:
     run = Run("g = globals()\ng['a'] = 5\nglobals().update(b=6)\nr = (a, b, g['a'], 'a' in g)")
     assert run.python("r") == (5, 6, 5, True)

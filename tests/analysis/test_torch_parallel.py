@@ -130,6 +130,106 @@ if torch.cuda.is_available():
     net = nn.DataParallel(net, device_ids=[torch.cuda.device_count() - 1]).cuda()
 net(torch.zeros(4, 2))  # DEV308: gpu2
 """,
+    "data_parallel as a function runs on each replica": """
+from torch.nn.parallel.data_parallel import data_parallel
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+        self.scale = torch.ones(2, device=device)
+    def forward(self, x, y=None):
+        return self.layer(x) * self.scale  # DEV301: gpu2
+net = Net().to(device)
+count = torch.cuda.device_count()
+def run(*xs):
+    return data_parallel(net, xs, list(range(count))) if count else net(*xs)
+run(torch.ones(4, 3), torch.ones(4, 2))
+""",
+    "data_parallel as a function moves what is passed": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+    def forward(self, x, y=0):
+        return self.layer(x) + y
+net = Net().to(device)
+count = torch.cuda.device_count()
+x, y = torch.ones(4, 3), torch.ones(4, 2)
+run = nn.parallel.data_parallel if count else lambda net, x, *args, **options: net(x)
+a = run(net, x)  #= gpu
+b = run(net, (x, y), range(count)) if count else a  #= gpu
+c = run(net, x, [0], module_kwargs={"y": y})  #= gpu
+d = run(net, x, output_device=count - 1)  #= last
+""",
+    "data_parallel as a function moves no module": """
+net = nn.Linear(3, 2)
+run = nn.parallel.data_parallel if torch.cuda.is_available() else lambda net, x: net(x)
+run(net, torch.ones(4, 3))  # DEV308: gpu1 gpu2
+""",
+    "what is set on a parameter is not on its copies": """
+class Fast(nn.Linear):
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.weight.fast = None
+        setattr(self.bias, "fast", None)
+    def forward(self, x):
+        if self.weight.fast is not None and self.bias.fast is not None:  # DEV308: gpu2
+            return nn.functional.linear(x, self.weight.fast, self.bias.fast)
+        return super().forward(x)
+net = nn.Sequential(Fast(3, 4), nn.ReLU()).to(device)
+net(torch.ones(4, 3, device=device))
+net = nn.DataParallel(net)
+net(torch.ones(4, 3))
+""",
+    "what is called on a copy": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(3))
+        self.w.scaled = lambda x: x * 2
+    def forward(self, x):
+        return self.w.scaled(x) + self.w  # DEV308: gpu2
+net = nn.DataParallel(Net().to(device))
+net(torch.ones(4, 3))
+""",
+    "what is set on the copies, asked for with a default, or not missed": """
+class Fast(nn.Linear):
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.weight.fast = None
+        self.weight.gain = 2.0
+        self.weight.numel = self.weight.numel
+        self.ready = False
+    def forward(self, x):
+        gain = getattr(self.weight, "gain", 1.0)
+        if not hasattr(self.bias, "fast"):
+            self.bias.fast = self.bias * 2
+        if not self.ready:
+            self.weight.later = 1
+            self.ready = True
+        try:
+            fast = self.weight.fast
+        except AttributeError:
+            fast = None
+        self.weight.fast = self.weight * 2
+        gain = gain * self.weight.later / self.weight.numel()
+        return nn.functional.linear(x, self.weight.fast, self.bias.fast) * gain
+net = Fast(3, 4).to(device)
+net.ready = False
+if torch.cuda.device_count() > 1:
+    net = nn.DataParallel(net)
+for _ in range(2):
+    y = net(torch.ones(4, 3, device=device))  #= gpu
+""",
+    "what is set on a parameter is there where nothing is copied": """
+class Fast(nn.Linear):
+    def forward(self, x):
+        return super().forward(x) * self.weight.gain
+net = Fast(3, 4).to(device)
+net.weight.gain = 2.0
+net = nn.DataParallel(net, device_ids=[0] if torch.cuda.is_available() else None)
+y = net(torch.ones(4, 3))  #= gpu
+""",
     "the backward of a function runs on each replica": """
 class Sharp(torch.autograd.Function):
     @staticmethod

@@ -810,6 +810,44 @@ w = torch.ones(2, device=device, requires_grad=True)
 mask = torch.ones(2)  # DEV303: gpu1 gpu2
 Masked.apply(w, mask).sum().backward()
 """,
+    "the backward of a function whose methods are those of the class": """
+class Masked(torch.autograd.Function):
+    scale = torch.ones(2)  # DEV303: gpu1 gpu2
+    @classmethod
+    def forward(cls, ctx, x, *rest):
+        ctx.save_for_backward(x, *rest)
+        return x.clone()
+    @classmethod
+    @torch.autograd.function.once_differentiable
+    def backward(cls, ctx, *gradients):
+        x, y = ctx.saved_tensors
+        gradients[0] * x * y  #= gpu
+        return gradients[0] * cls.scale, None
+w = torch.ones(2, device=device, requires_grad=True)
+y = Masked.apply(w, w.detach())  #= gpu
+y.sum().backward()
+""",
+    "a function whose methods are those of the class, in parts": """
+class Split(torch.autograd.Function):
+    place = "cpu"
+    @classmethod
+    def forward(cls, x):
+        return (x * 2).to(cls.place)
+    @classmethod
+    def setup_context(cls, ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+    @classmethod
+    def backward(cls, ctx, gradient):
+        x, = ctx.saved_tensors
+        return x * gradient.to(x.device)
+class Heir(Split):
+    place = device
+w = torch.ones(2, device=device, requires_grad=True)
+a = Split.apply(w)  #= cpu
+b = Heir.apply(w)  #= gpu
+a.sum().backward()
+b.sum().backward()
+""",
     "a function that keeps what it needs": """
 seen = []
 class Times(torch.autograd.Function):

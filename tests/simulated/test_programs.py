@@ -107,6 +107,23 @@ def test_data_parallel() -> None:
         nn.DataParallel(copy.deepcopy(model).cuda(0), device_ids=[1, 0])(inputs)
 
 
+@on_machine_with(2)
+def test_replicas_are_named_by_their_place() -> None:
+    class Picky(nn.Module):
+        def __init__(self, broken: int) -> None:
+            super().__init__()
+            self.broken = broken
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            if x.device.index == self.broken:
+                raise ValueError("not here")
+            return x
+
+    for number, device in enumerate((1, 0)):
+        with pytest.raises(ValueError, match=f"Caught ValueError in replica {number} on device {device}"):
+            nn.DataParallel(Picky(device), device_ids=[1, 0])(torch.ones(4, 3))
+
+
 @on_machine_with(1)
 def test_mixed_precision() -> None:
     model, scaler = nn.Linear(4, 4).cuda(), torch.amp.GradScaler("cuda", init_scale=8.0)

@@ -8,6 +8,7 @@ from devlint.analysis.access import call_value
 from devlint.analysis.classes import find
 from devlint.analysis.derived import Kept
 from devlint.analysis.dispatch import Call, models
+from devlint.analysis.enumerations import is_member
 from devlint.analysis.module_state import ModuleState
 from devlint.analysis.values import (
     UNKNOWN,
@@ -96,6 +97,8 @@ def _copy_mapping(value: Mapping, memo: dict[int, Value]) -> Value:
 
 
 def _copy_instance(value: Instance, memo: dict[int, Value]) -> Value:
+    if is_member(value):
+        return value
     made = Instance(value.cls, value.site)
     memo[id(value)] = made
     made.fields = {name: copied(item, memo) for name, item in value.fields.items()}

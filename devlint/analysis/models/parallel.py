@@ -14,6 +14,7 @@ from devlint.analysis.dispatch import VALUES, Call, models
 from devlint.analysis.events import CpuInCollective, ParallelDevice, RankWithoutDevice
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import operand, tensors_in
+from devlint.analysis.missing import unavailable
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.module_state import ModuleState
 from devlint.analysis.modules import registered
@@ -26,6 +27,7 @@ from devlint.analysis.values import (
     DeviceValue,
     External,
     Instance,
+    Lost,
     Mapping,
     Maybe,
     Scalar,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 
 DATA_PARALLEL = "torch.nn.DataParallel"
 DISTRIBUTED = "torch.nn.parallel.DistributedDataParallel"
+FUNCTIONAL = "torch.nn.parallel.data_parallel"
 
 
 @models(DATA_PARALLEL, DISTRIBUTED)
@@ -72,8 +75,42 @@ def initialise(machine: Machine, made: Instance, path: str, call: Call) -> bool:
     return True
 
 
-def _enclose(machine: Machine, made: Instance, inner: Instance, call: Call, distributed: bool) -> None:
-    """Put a module into its wrapper, which knows the devices that it is for."""
+@models(FUNCTIONAL)
+def run_in_parallel(machine: Machine, call: Call) -> Value:
+    """`data_parallel(module, inputs, device_ids, output_device)`: as the wrapper, which moves no module and needs a
+    GPU."""
+    inner, inputs = call.argument(0, "module"), call.argument(1, "inputs")
+    if not isinstance(inner, Instance) or inner.module is None or inputs is None:
+        return UNKNOWN
+    if not machine.device_count:
+        error = "RuntimeError: device type could not be determined"
+        site = machine.site(call.node, call.frame)
+        lacking = unavailable(machine, "cuda", None, site, FUNCTIONAL, None, error=error, node=call.node)
+        return Tensor(lacking)
+    wrapper = Instance(External(DATA_PARALLEL), machine.site(call.node, call.frame))
+    wrapper.module = ModuleState()
+    made_of = [inner, call.argument(2, "device_ids") or NONE, call.argument(3, "output_device") or NONE]
+    _enclose(machine, wrapper, inner, call.with_arguments(made_of), False, moves=False)
+    return call_wrapped(machine, wrapper, _passed_on(call, inputs, call.given(5, "module_kwargs")))
+
+
+def _passed_on(call: Call, inputs: Value, keywords: Value | None) -> Call:
+    """The call of the module in `data_parallel`: a tuple has its arguments, anything else is the only one."""
+    is_open = call.open or isinstance(inputs, Unknown)
+    positional = [] if is_none(inputs) or is_open else [inputs]
+    if isinstance(inputs, Sequence) and inputs.kind == "tuple":
+        positional, is_open = list(inputs.items), is_open or inputs.open
+    named = {}
+    if isinstance(keywords, Mapping):
+        named = {key: part for key, part in keywords.items.items() if isinstance(key, str)}
+    is_open = is_open or not (keywords is None or (isinstance(keywords, Mapping) and not keywords.open))
+    return Call(positional, named, call.node, call.frame, is_open)
+
+
+def _enclose(
+    machine: Machine, made: Instance, inner: Instance, call: Call, distributed: bool, moves: bool = True
+) -> None:
+    """Put a module into its wrapper, which knows the devices that it is for; for a single one it `moves` the module."""
     store = machine.store
     assert made.module is not None
     store.put(made.module.kinds, "module", "module")
@@ -100,7 +137,7 @@ def _enclose(machine: Machine, made: Instance, inner: Instance, call: Call, dist
         store.put(made.state, "output", output if output != POISON else None)
     several = count > 1 and (ids is None or not isinstance(ids, Sequence) or ids.open or len(ids.items) > 1)
     store.put(made.state, "several", several)
-    if count and first is not None and not distributed and not several:
+    if moves and count and first is not None and not distributed and not several:
         move_module(machine, inner, first, call.node, call.frame)
     if distributed:
         _check_devices(machine, call, inner, ids)
@@ -199,9 +236,12 @@ def call_wrapped(machine: Machine, value: Instance, call: Call) -> Value:
     if _is_elsewhere(machine, value, first, call):
         return Tensor(POISON)
     scatters = find(value.cls, "scatter") is None
+    replicates = value.state.get("several") and scatters and find(value.cls, "replicate") is None
+    before = [(tensor, tensor.attributes) for tensor, _, _ in registered(inner)] if replicates else []
     result = call_value(machine, inner, _scatter(machine, call, first if scatters else None))
     output = value.state.get("output") or first
-    if value.state.get("several") and first == "cuda:0" and scatters:
+    if replicates and first == "cuda:0":
+        _forget_attributes(machine, before)
         _run_replica(machine, inner, call, output)
     if find(value.cls, "gather") is not None or find(value.cls, "parallel_apply") is not None:
         return UNKNOWN if value.state.get("several") else result
@@ -232,22 +272,32 @@ def _scatter(machine: Machine, call: Call, device: str | None) -> Call:
     return Call(positional, keywords, call.node, call.frame, call.open)
 
 
+class _Copying:
+    """How a replica is made: for which device, by which call, the copies so far, and what these have lost."""
+
+    __slots__ = ("device", "call", "known", "lost")
+
+    def __init__(self, device: str, call: Call) -> None:
+        self.device = device
+        self.call = call
+        self.known: dict[int, Instance] = {}
+        self.lost = Lost()
+
+
 def _run_replica(machine: Machine, inner: Instance, call: Call, output: str) -> None:
     """The copy on the second GPU: what is registered is there, plain attributes are those of the original."""
     current, waiting = machine.state.current_device, machine.state.hooks
     machine.store.set(machine.state, "current_device", 1)
-    call_value(machine, _replica(machine, inner, "cuda:1", call), _scatter(machine, call, "cuda:1"))
+    replica = _replica(machine, inner, _Copying("cuda:1", call))
+    call_value(machine, replica, _scatter(machine, call, "cuda:1"))
     machine.store.set(machine.state, "current_device", current)
     gather_hooks(machine, waiting, output)
 
 
-def _replica(
-    machine: Machine, original: Instance, device: str, call: Call, known: dict[int, Instance] | None = None
-) -> Instance:
-    known = {} if known is None else known
-    if id(original) in known:
-        return known[id(original)]
-    made = known[id(original)] = Instance(original.cls, original.site)
+def _replica(machine: Machine, original: Instance, copying: _Copying) -> Instance:
+    if id(original) in copying.known:
+        return copying.known[id(original)]
+    made = copying.known[id(original)] = Instance(original.cls, original.site)
     made.state = Kept(original.state)
     assert original.module is not None
     module = made.module = ModuleState()
@@ -255,14 +305,11 @@ def _replica(
     module.row, module.unsure = original.module.row, original.module.unsure
     module.is_replica = True
     for name, field in original.fields.items():
-        made.fields[name] = _replicated(
-            machine, present(field), module.kinds.get(name), module.places.get(name), device, call, name, known
-        )
+        kind, place = module.kinds.get(name), module.places.get(name)
+        made.fields[name] = _replicated(machine, present(field), kind, place, name, copying)
     if original.module.children is not None:
         module.children = [
-            _replicated(
-                machine, child, "module" if isinstance(child, Instance) else "parameter", None, device, call, "", known
-            )
+            _replicated(machine, child, "module" if isinstance(child, Instance) else "parameter", None, "", copying)
             for child in map(present, original.module.children)
         ]
     else:
@@ -271,27 +318,31 @@ def _replica(
 
 
 def _replicated(
-    machine: Machine,
-    value: Value,
-    kind: str | None,
-    place: Site | None,
-    device: str,
-    call: Call,
-    name: str,
-    known: dict[int, Instance],
+    machine: Machine, value: Value, kind: str | None, place: Site | None, name: str, copying: _Copying
 ) -> Value:
+    """What a replica has in the place of a part of its original; a copy of a tensor has none of its own attributes."""
+    frame = copying.call.frame
     if kind and isinstance(value, Instance) and value.module is not None:
-        return _replica(machine, value, device, call, known)
+        return _replica(machine, value, copying)
     if not isinstance(value, Tensor) or value.device in (None, POISON):
         return value
     if kind:
-        origin = machine.origin("module-moved", call.node, call.frame, device, "replica", value.origin)
-        return Tensor(device, value.rank, origin)
+        origin = machine.origin("module-moved", copying.call.node, frame, copying.device, "replica", value.origin)
+        copied = Tensor(copying.device, value.rank, origin)
+        copied.attributes = dict.fromkeys(value.attributes, copying.lost) if value.attributes else None
+        return copied
     if place is None or value.rank == 0:
         return value
     made = Tensor(value.device, value.rank, value.origin)
-    made.origin = Origin("left-behind", place, call.frame, machine.tick(), value.device, f"self.{name}", value.origin)
+    made.origin = Origin("left-behind", place, frame, machine.tick(), value.device, f"self.{name}", value.origin)
     return made
+
+
+def _forget_attributes(machine: Machine, before: list[tuple[Tensor, dict[str, Value] | None]]) -> None:
+    """What a replica sets on its tensors goes with it: the parameters have what they had."""
+    for tensor, attributes in before:
+        if tensor.attributes is not attributes:
+            machine.store.set(tensor, "attributes", attributes)
 
 
 def _scattered(machine: Machine, value: Value, device: str | None, call: Call) -> Value:

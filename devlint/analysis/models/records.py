@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.access import call_value
 from devlint.analysis.classes import annotated_fields
 from devlint.analysis.dispatch import Call, models
+from devlint.analysis.enumerations import AUTO
 from devlint.analysis.models.copying import copied
 from devlint.analysis.values import (
     BOOL,
@@ -137,10 +138,10 @@ def type_variable(machine: Machine, call: Call) -> Value | None:
     return External("typing.Any")
 
 
-@models("enum.auto")
+@models(AUTO)
 def auto(machine: Machine, call: Call) -> Value | None:
     """`auto()`: some value of its own."""
-    return Instance(External("enum.auto"), machine.site(call.node, call.frame))
+    return Instance(External(AUTO), machine.site(call.node, call.frame))
 
 
 @models("typing.get_type_hints", "inspect.signature")

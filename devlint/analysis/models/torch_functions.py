@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value
 from devlint.analysis.backward import wait_for_function
-from devlint.analysis.classes import find
+from devlint.analysis.classes import bind_to_class, find
 from devlint.analysis.devices import (
     default_device,
     demand_gpu,
@@ -407,17 +407,18 @@ def apply_function(machine: Machine, call: Call) -> Value:
     context = Instance(External(CONTEXT), machine.site(call.node, call.frame))
     arguments = list(call.positional[1:])
     setup = find(cls, "setup_context")
-    is_split = setup is not None and len(found[0].node.parameters.positional) != len(arguments) + 1
+    of_class = found[0].kind == "classmethod"
+    is_split = setup is not None and len(found[0].node.parameters.positional) - of_class != len(arguments) + 1
     forward = arguments if is_split else [context, *arguments]
-    result = call_value(machine, found[0], call.with_arguments(forward, call.keywords))
+    result = call_value(machine, bind_to_class(found[0], cls), call.with_arguments(forward, call.keywords))
     if is_split and setup is not None:
         inputs = Sequence("tuple", arguments, call.open)
-        call_value(machine, setup[0], Call([context, inputs, result], {}, call.node, call.frame))
+        call_value(machine, bind_to_class(setup[0], cls), Call([context, inputs, result], {}, call.node, call.frame))
     if isinstance(result, Tensor) and any(result is argument for argument in arguments):
         result = derived(result)  # what is given back as it came is another tensor
     backward = find(cls, "backward")
     if backward is not None and isinstance(backward[0], Function):
-        wait_for_function(machine, backward[0], context, result)
+        wait_for_function(machine, bind_to_class(backward[0], cls), context, result)
     return result
 
 
