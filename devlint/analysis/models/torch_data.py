@@ -191,6 +191,8 @@ def collated(machine: Machine, value: Value, call: Call, known: dict[int, Instan
         return Sequence("list", [collated(machine, part, call, known) for part in value.items], value.open)
     if isinstance(value, Mapping):
         items = {key: collated(machine, part, call, known) for key, part in value.items.items()}
+        if value.open:  # which fields were selected is not known: texts may not be among them
+            items = {key: UNKNOWN if isinstance(part, Sequence) else part for key, part in items.items()}
         return Mapping(items, None, value.open)
     if isinstance(value, Instance) and isinstance(value.cls, Class) and value.cls.dataclass_fields is not None:
         if id(value) in known:
