@@ -31,6 +31,7 @@ PROCESSOR: Final = "transformers.ProcessorMixin"
 COLLATOR: Final = "transformers.DataCollatorWithPadding"
 IMAGES: Final = "transformers.BaseImageProcessor"
 ENCODING: Final = "transformers.BatchEncoding"
+_OF_TEXTS: Final = ("input_ids", "attention_mask")
 OUTPUT: Final = "transformers.ModelOutput"
 
 _SINGLE: Final = frozenset(
@@ -50,11 +51,8 @@ def _encoding(machine: Machine, call: Call, names: tuple[str, ...]) -> Value:
     """A dict of what was asked for: with `return_tensors="pt"` tensors on the CPU, of which some have known names."""
     made = Instance(External(ENCODING), machine.site(call.node, call.frame))
     data = Mapping({}, None, True)
-    if (
-        not _holds_tensors(call)
-        and constant(call.keywords.get("return_tensors")) == "pt"
-        and "device" not in call.keywords
-    ):
+    asked = constant(call.keywords.get("return_tensors")) == "pt" and "device" not in call.keywords
+    if asked and not _holds_tensors(call, names):
         made_here = Tensor("cpu", 2, machine.origin("host", call.node, call.frame, "cpu", "return_tensors"))
         data = Mapping({name: derived(made_here) for name in names}, made_here, True)
     made.state["data"] = data
@@ -64,14 +62,14 @@ def _encoding(machine: Machine, call: Call, names: tuple[str, ...]) -> Value:
 @method_models(TOKENIZER, "__call__", "encode_plus", "batch_encode_plus", "pad", "prepare_for_model")
 def encode(machine: Machine, value: Instance, call: Call) -> Value:
     """`tokenizer(texts, return_tensors="pt")`."""
-    return _encoding(machine, call, ("input_ids", "attention_mask"))
+    return _encoding(machine, call, _OF_TEXTS)
 
 
 @method_models(TOKENIZER, "apply_chat_template")
 def apply_template(machine: Machine, value: Instance, call: Call) -> Value:
     """A text, tokens, or an encoding; tensors are on the CPU."""
     if constant(call.keywords.get("return_dict")) is True:
-        return _encoding(machine, call, ("input_ids", "attention_mask"))
+        return _encoding(machine, call, _OF_TEXTS)
     return UNKNOWN  # releases differ in what they give unless told
 
 
@@ -82,7 +80,7 @@ def collate(machine: Machine, value: Instance, call: Call) -> Value:
     if asked is not None and constant(asked) != "pt":
         return UNKNOWN
     pt = call.with_arguments(call.positional, {"return_tensors": const("pt")})
-    return _encoding(machine, pt, ("input_ids", "attention_mask"))
+    return _encoding(machine, pt, ("input_ids",))
 
 
 @method_models(ENCODING, "copy")
@@ -94,8 +92,10 @@ def copy_encoding(machine: Machine, value: Instance, call: Call) -> Value:
     return made
 
 
-def _holds_tensors(call: Call) -> bool:
-    """Whether it is given tensors, which stay where they are."""
+def _holds_tensors(call: Call, names: tuple[str, ...]) -> bool:
+    """Whether it is given tensors, which stay where they are; what tokens are made of is none."""
+    if names == _OF_TEXTS:
+        return False
     return any(tensor.device != "cpu" for value in call.values() for tensor in tensors_in(value))
 
 
