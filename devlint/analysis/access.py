@@ -164,9 +164,15 @@ def _divide(machine: Machine, left: Value, right: Const, operator: str, node: ir
 
 ANY_NAME: Final = "*"
 """Stands among the attributes of a function of which some were written by names that are not known."""
-_OF_MODULES = frozenset({"to", "cuda", "cpu", "parameters", "training", "forward", "state_dict", "eval", "train"})
 _OF_OBJECTS = frozenset({*dir(object()), "__dict__", "__module__"})
 _OF_NAMED_TUPLES = frozenset({*dir(()), "_asdict", "_field_defaults", "_make", "_replace"})
+
+
+def is_of_modules(name: str) -> bool:
+    """Whether every `nn.Module` has this attribute."""
+    from devlint.semantics.table import lookup
+
+    return name in ("training", "forward") or lookup(f"torch.nn.Module.{name}") is not None
 
 
 def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
@@ -179,12 +185,12 @@ def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
         if isinstance(value.cls, Class):
             if find(value.cls, name) is not None or find(value.cls, "__getattr__") is not None:
                 return True
-            if value.module is not None and name in _OF_MODULES:
+            if value.module is not None and is_of_modules(name):
                 return True
             if is_named_tuple(value.cls):
                 return None if name == "__dict__" else name in _OF_NAMED_TUPLES
             return True if name in _OF_OBJECTS else None if is_open_class(value.cls) else False
-        if value.module is not None and name in _OF_MODULES:
+        if value.module is not None and is_of_modules(name):
             return True
         if is_only_inside(value, name):
             return False

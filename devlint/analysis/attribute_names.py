@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.access import ANY_NAME, has_attribute, path_of
+from devlint.analysis.access import ANY_NAME, has_attribute, is_of_modules, path_of
 from devlint.analysis.classes import external_bases, find, is_given_by_heir, mro
 from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.machine import text_of
-from devlint.analysis.modules import MODULE_METHODS
 from devlint.analysis.values import (
     BOOL,
     STRING,
@@ -33,17 +32,6 @@ _MODULE: Final = "torch.nn.Module"
 _PLAIN: Final = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol", _MODULE})
 """Classes whose public attributes are all known."""
 _OF_CLASSES: Final = ("__module__", "__dict__", "__weakref__", "__doc__")
-_OF_MODULES: Final = frozenset(
-    "training T_destination add_module apply bfloat16 buffers call_super_init children compile cpu cuda double "
-    "dump_patches eval extra_repr float forward get_buffer get_extra_state get_parameter get_submodule half ipu "
-    "load_state_dict modules mtia named_buffers named_children named_modules named_parameters parameters "
-    "register_backward_hook register_buffer register_forward_hook register_forward_pre_hook "
-    "register_full_backward_hook register_full_backward_pre_hook register_load_state_dict_post_hook "
-    "register_load_state_dict_pre_hook register_module register_parameter register_state_dict_post_hook "
-    "register_state_dict_pre_hook requires_grad_ set_extra_state set_submodule share_memory state_dict to to_empty "
-    "train type xpu zero_grad".split()
-)
-"""The public names of `nn.Module`."""
 
 
 @models(DIR)
@@ -88,8 +76,8 @@ def _is_listed(machine: Machine, value: Value, name: str) -> bool | None:
         return True if has_attribute(machine, value, name) else None
     if find(cls, name) is not None:
         return None if _is_taken_away(cls, name) else True
-    if _is_of_modules(cls, name):
-        return True if name in MODULE_METHODS else None
+    if _MODULE in external_bases(cls) and is_of_modules(name):
+        return True
     is_known = _is_in_sight(cls) and not (isinstance(value, Instance) and _may_have_any(value))
     by_heir = machine.protocol and is_given_by_heir(cls, name)
     return None if not is_known or by_heir or name.startswith("_") else False
@@ -98,13 +86,6 @@ def _is_listed(machine: Machine, value: Value, name: str) -> bool | None:
 def _may_have_any(value: Instance) -> bool:
     """Whether an object was given attributes whose names are not known."""
     return ANY_NAME in value.state or (value.module is not None and value.module.unsure)
-
-
-def _is_of_modules(cls: Class, name: str) -> bool:
-    """Whether a class is one of modules, and those have, or may have, an attribute of that name."""
-    if _MODULE not in external_bases(cls):
-        return False
-    return name in _OF_MODULES
 
 
 def _is_in_sight(cls: Class) -> bool:

@@ -28,12 +28,12 @@ from devlint.analysis.module_methods import base_method, module_method
 from devlint.analysis.module_state import CONVERTED
 from devlint.analysis.modules import (
     CONTAINERS,
+    forget_places,
     iterate_module,
     members,
     module_attribute,
     module_item,
     register_attribute,
-    registered,
 )
 from devlint.analysis.sequences import sequence_item
 from devlint.analysis.values import (
@@ -205,8 +205,7 @@ def _lose_modules(machine: Machine, value: Instance) -> None:
     """A base class that nobody can look into may be a module, and move what it holds."""
     for part in map(present, list(value.fields.values())):
         if isinstance(part, Instance) and part.module is not None:
-            for tensor, _, _ in registered(part):
-                machine.store.set(tensor, "device", None)
+            forget_places(machine, part)
 
 
 def model_method(machine: Machine, value: Instance, name: str, call: Call, paths: list[str]) -> Value:

@@ -13,6 +13,7 @@ from devlint.analysis.machine import Crash
 from devlint.analysis.models import distributions
 from devlint.analysis.modules import (
     class_name,
+    forget_places,
     own_children,
     registered,
     submodules,
@@ -163,8 +164,7 @@ def _forget_devices(machine: Machine, value: Instance, depth: int = 3) -> None:
         elif isinstance(field, Instance) and field.module is None and depth:
             _forget_devices(machine, field, depth - 1)
         elif isinstance(field, Instance):
-            for tensor, _, _ in registered(field):
-                machine.store.set(tensor, "device", None)
+            forget_places(machine, field)
 
 
 def _apply(machine: Machine, part: Instance, call: Call) -> None:

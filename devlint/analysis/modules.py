@@ -83,6 +83,12 @@ def registered(instance: Instance, seen: set[int] | None = None) -> Iterator[tup
             yield from registered(value, seen)
 
 
+def forget_places(machine: Machine, instance: Instance) -> None:
+    """A module may have been moved out of sight: its tensors may be anywhere."""
+    for tensor, _, _ in list(registered(instance)):
+        machine.store.set(tensor, "device", None)
+
+
 def own_tensors(value: Instance) -> Iterator[tuple[str | None, Tensor]]:
     """The parameters and buffers that a module registers itself, by name; None where the name is not known."""
     module = value.module

@@ -220,8 +220,8 @@ def item_of_opaque(machine: Machine, value: Instance, index: Value, node: ir.Nod
     if held is not None:
         return held
     inside = table.lookup(f"{row.base}.__getitem__") if index is not SLICE and row.base else None
-    if row.short == "features" and isinstance(index, Const) and index.value == 0:
-        inside = None  # it begins with a convolution
+    if "weighted-first" in row.flags and isinstance(index, Const) and index.value == 0:
+        inside = None
     return _part(machine, value, name, inside or row)
 
 

@@ -34,6 +34,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from devlint.semantics import namespaces
+
 T = TypeVar("T")
 
 Kind = Literal["positional", "variadic", "keyword", "variadic-keyword"]
@@ -126,89 +128,6 @@ class TableError(ValueError):
 
 
 _HERE = Path(__file__).parent
-_TORCH_FILES = {
-    "torch": "torch",
-    "torch.Tensor": "torch",
-    "torch.nn": "modules",
-    "torch.nn.functional": "functional",
-    "torch.nn.init": "functional",
-    "torch.nn.utils": "functional",
-    "torch.linalg": "mathematics",
-    "torch.fft": "mathematics",
-    "torch.special": "mathematics",
-    "torch.cuda": "devices",
-    "torch.accelerator": "devices",
-    "torch.amp": "devices",
-    "torch.random": "devices",
-    "torch.Generator": "devices",
-    "torch.backends": "devices",
-    "torch.mps": "devices",
-    "torch.xpu": "devices",
-    "torch.cpu": "devices",
-    "torch.distributed": "distributed",
-    "torch.utils": "toolkit",
-    "torch.optim": "toolkit",
-    "torch.distributions": "toolkit",
-    "torch.autograd": "toolkit",
-    "torch.jit": "toolkit",
-    **dict.fromkeys(
-        ("torch.func", "torch.hub", "torch.multiprocessing", "torch.nn.attention", "torch.onnx", "torch.profiler"),
-        "toolkit",
-    ),
-    **dict.fromkeys(("torch.sparse", "torch.testing"), "toolkit"),
-}
-_LIBRARIES = {
-    "numpy": "host",
-    "matplotlib": "host",
-    "seaborn": "host",
-    "sklearn": "host",
-    "pandas": "host",
-    "cv2": "host",
-    "PIL": "host",
-    "scipy": "host",
-    "skimage": "host",
-    "imageio": "host",
-    "plotly": "host",
-    "librosa": "host",
-    "soundfile": "host",
-    "torchvision": "vision",
-    "timm": "vision",
-    "torchaudio": "vision",
-    **dict.fromkeys(
-        ("albumentations", "efficientnet_pytorch", "einops", "facenet_pytorch", "lpips", "pytorch_msssim"), "vision"
-    ),
-    "segmentation_models_pytorch": "vision",
-    "torchsummary": "vision",
-    "clip": "vision",
-    "open_clip": "vision",
-    "torchmetrics": "training",
-    "transformers": "training",
-    "diffusers": "training",
-    "accelerate": "training",
-    "lightning": "training",
-    "pytorch_lightning": "training",
-    "torch_geometric": "graphs",
-    "dgl": "graphs",
-    "tqdm": "host",
-}
-# Where a class or function is defined, against where it is public.
-_MOVED = (
-    (re.compile(r"torch\.nn\.modules\.(?:[a-z]\w*\.)*([^\W_]\w*)"), r"torch.nn.\1"),
-    (re.compile(r"torch\.nn\.parameter\.(\w+)"), r"torch.nn.\1"),
-    (re.compile(r"torch\.nn\.parallel\.(?:\w+\.)*(\w+)"), r"torch.nn.parallel.\1"),
-    (re.compile(r"torch\.functional\.(\w+)"), r"torch.\1"),
-    (re.compile(r"torch\._tensor\.Tensor\.(\w+)"), r"torch.Tensor.\1"),
-    (re.compile(r"torch\.optim\.(?!lr_scheduler|swa_utils)[a-z_0-9]+\.(\w+)"), r"torch.optim.\1"),
-    (re.compile(r"torch\.utils\.data\.(?:dataloader|dataset|sampler|distributed)\.(\w+)"), r"torch.utils.data.\1"),
-    (
-        re.compile(r"torch\.distributions\.(?!constraints|transforms|constraint_registry)[a-z_]+\.(\w+)"),
-        r"torch.distributions.\1",
-    ),
-    (re.compile(r"torch\.distributed\.distributed_c10d\.(\w+)"), r"torch.distributed.\1"),
-    (re.compile(r"torch\.autocast_mode\.(\w+)"), r"torch.\1"),
-    (re.compile(r"torch\.cuda\.(?:memory|random|streams|graphs)\.(\w+)"), r"torch.cuda.\1"),
-    (re.compile(r"torch\.serialization\.(load|save)"), r"torch.\1"),
-)
 # python_arg_parser.cpp, numpy_compatibility_arg_names.
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 
@@ -264,7 +183,7 @@ def bind(row: Row, args: Sequence[T], kwargs: Mapping[str, T], receiver: T | Non
 def names(namespace: str) -> Iterator[str]:
     """Yield the names of all rows whose path starts with `namespace` and a dot."""
     prefix = namespace + "."
-    yield from (name for name in _lines(_file_of(prefix + "x") or "") if name.startswith(prefix))
+    yield from (name for name in _lines(namespaces.file_of(prefix + "x") or "") if name.startswith(prefix))
 
 
 def extend(lines: Iterable[str]) -> None:
@@ -298,7 +217,7 @@ def read(lines: Iterable[str]) -> dict[str, str]:
 
 def tables() -> tuple[str, ...]:
     """Return the names of all table files, without ending."""
-    return tuple(sorted({*_TORCH_FILES.values(), *_LIBRARIES.values()}))
+    return tuple(sorted(namespaces.files()))
 
 
 def rows(table: str) -> Iterator[Row]:
@@ -311,45 +230,14 @@ def rows(table: str) -> Iterator[Row]:
         yield parse(name, line)
 
 
-_PRETRAINED = [
-    (re.compile(rf"transformers\.(?:\w+\.)*(?!TF|Flax){kind}\.(from_pretrained|from_config|_from_config)"), base)
-    for kind, base in (
-        (r"[A-Z]\w*(?:Model|For[A-Z]\w*)", "transformers.PreTrainedModel"),
-        (r"[A-Z]\w*Tokenizer(?:Fast)?", "transformers.PreTrainedTokenizerBase"),
-        (r"[A-Z]\w*ImageProcessor(?:Fast)?", "transformers.BaseImageProcessor"),
-        (r"[A-Z]\w*(?:Processor|FeatureExtractor)", "transformers.ProcessorMixin"),
-    )
-]
-"""The class methods that make what transformers has hundreds of classes for, which are named alike."""
-
-
 def _find(path: str) -> Row | None:
-    if path.startswith("torch."):
-        for pattern, public in _MOVED:
-            if match := pattern.fullmatch(path):
-                path = match.expand(public)
-                break
-    table = _file_of(path)
-    if path.startswith("transformers."):
-        for pattern, base in _PRETRAINED:
-            match = pattern.fullmatch(path)
-            if match is not None and (line := _lines("training").get(f"{base}.{match[1]}")):
-                return parse(path, line)
-    for lines in (_own, _lines(table) if table else {}):
-        if line := lines.get(path) or lines.get(path.rpartition(".")[0] + ".*"):
+    path = namespaces.public(path)
+    table = namespaces.file_of(path)
+    known = _lines(table) if table else {}
+    shared = namespaces.alike(path)
+    for lines, name in ((_own, path), (known, path), (known, shared)):
+        if line := lines.get(name) or lines.get(name.rpartition(".")[0] + ".*"):
             return parse(path, line)
-    return None
-
-
-def _file_of(path: str) -> str | None:
-    root = path.partition(".")[0]
-    if root != "torch":
-        return _LIBRARIES.get(root)
-    namespace = path
-    while "." in namespace:
-        namespace = namespace.rpartition(".")[0]
-        if table := _TORCH_FILES.get(namespace):
-            return table
     return None
 
 

@@ -277,6 +277,7 @@ conv = GCNConv(3, 4).to(device)
         ("d = data[0]\nconv(d.x.to(device), d.edge_index)", False),
         ("for d in DataLoader(data, 4):\n    conv(d.x, d.edge_index)", False),
         ("for d in DataLoader(data, 4):\n    d.to(device)\n    conv(d.x, d.edge_index)", True),
+        ("d = data.shuffle()[0]\nconv(d.x, d.edge_index)", False),
         ("import elsewhere\nfor d in DataLoader(elsewhere.graphs(), 4):\n    conv(d.x, d.edge_index)", True),
     ],
 )

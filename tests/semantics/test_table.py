@@ -141,7 +141,10 @@ def test_a_star_stands_for_direct_members_only() -> None:
 
 def test_rows_of_ones_own_go_first() -> None:
     try:
-        table.extend(["speech.PaddedBatch(data): instance(data) to=in-place", 'torch.add(a): unknown "mine"'])
+        own = "transformers.AutoModel.from_pretrained(name): none"
+        table.extend(["speech.PaddedBatch(data): instance(data) to=in-place", 'torch.add(a): unknown "mine"', own])
+        assert found("transformers.AutoModel.from_pretrained").effect == "none"
+        assert found("transformers.BertModel.from_pretrained").effect == "module"
         assert found("speech.PaddedBatch").to == "in-place"
         assert found("torch.add").effect == "unknown"
         with pytest.raises(TableError):

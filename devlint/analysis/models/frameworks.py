@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
@@ -31,7 +32,6 @@ from devlint.analysis.values import (
 )
 from devlint.semantics import libraries, table
 from devlint.semantics.libraries import LIGHTNING_MODULE
-from devlint.syntax import ir
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site
@@ -73,28 +73,30 @@ _RUN = {
 _ACCELERATORS = ("gpu", "cuda", "auto")
 
 
-@method_models("lightning.Trainer", *_RUN)
-def run_steps(machine: Machine, value: Instance, call: Call) -> Value | None:
-    """`trainer.fit(module)` runs the steps of a module that the program built, with it on the GPU if that is asked for.
+def _runs(steps: tuple[str, ...]) -> Callable[[Machine, Instance, Call], Value | None]:
+    """A model of a method of a trainer: it runs these steps of a module that the program built.
 
-    A trainer that is told nothing chooses the GPU since Lightning 2.0, and the CPU before.
+    The module is on the GPU if that is asked for; a trainer that is told nothing chooses the GPU since Lightning 2.0,
+    and the CPU before.
     """
-    module = call.argument(0, "model")
-    asked = value.state["arguments"].get("accelerator")
-    if constant(asked) not in _ACCELERATORS or not machine.has_cuda:
+
+    def run(machine: Machine, value: Instance, call: Call) -> Value | None:
+        module = call.argument(0, "model")
+        asked = value.state["arguments"].get("accelerator")
+        if constant(asked) not in _ACCELERATORS or not machine.has_cuda:
+            return None
+        if isinstance(module, Instance) and module.module is not None and isinstance(module.cls, Class):
+            for name in steps:
+                found = find(module.cls, name)
+                if found is not None and isinstance(found[0], Function):
+                    enter_hook(machine, module.cls, module, found[0], call)
         return None
-    if isinstance(module, Instance) and module.module is not None and isinstance(module.cls, Class):
-        for name in _RUN[_called(call)]:
-            found = find(module.cls, name)
-            if found is not None and isinstance(found[0], Function):
-                enter_hook(machine, module.cls, module, found[0], call)
-    return None
+
+    return run
 
 
-def _called(call: Call) -> str:
-    """The name of the method of a trainer that is called."""
-    function = call.node.function if isinstance(call.node, ir.Call) else None
-    return function.name if isinstance(function, ir.Attribute) and function.name in _RUN else "fit"
+for _name, _steps in _RUN.items():
+    method_models("lightning.Trainer", _name)(_runs(_steps))
 
 
 def is_hook(cls: Class, name: str) -> bool:

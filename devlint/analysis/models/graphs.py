@@ -54,11 +54,17 @@ def _is_read(dataset: Value) -> bool:
     return not changed and dataset.fields.keys().isdisjoint(("transform", "data", "_data"))
 
 
-@method_models(DATASET, "to", "cuda", "cpu", "shuffle", "copy")
+@method_models(DATASET, "to", "cuda", "cpu")
 def other_dataset(machine: Machine, value: Instance, call: Call) -> Value:
     """`dataset.to(device)`."""
     machine.store.put(value.state, TOUCHED, True)
     return UNKNOWN
+
+
+@method_models(DATASET, "shuffle", "index_select", "copy")
+def same_data(machine: Machine, value: Instance, call: Call) -> Value:
+    """`dataset.shuffle()`: the same graphs, or some of them."""
+    return value
 
 
 @on(INSTANCE_ATTRIBUTES, DATASET)

@@ -14,7 +14,7 @@ from devlint.analysis.models import metrics
 from devlint.analysis.models.distributions import FAMILY, apply, construct, initialise
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.module_state import HIDDEN, ModuleState
-from devlint.analysis.modules import registered
+from devlint.analysis.modules import forget_places, registered
 from devlint.analysis.results import nesting, plain_result
 from devlint.analysis.rows import apply_row
 from devlint.analysis.tensor_methods import moved, tensor_method
@@ -84,8 +84,7 @@ def lose_modules(machine: Machine, values: list[Value], depth: int = 2, all_of_t
     for value in values:
         if isinstance(value, Instance) and value.module is not None:
             if all_of_them or HIDDEN in value.fields:
-                for tensor, _, _ in list(registered(value)):
-                    machine.store.set(tensor, "device", None)
+                forget_places(machine, value)
         elif depth and isinstance(value, (Sequence, Mapping)):
             parts = value.items if isinstance(value, Sequence) else list(value.items.values())
             lose_modules(machine, parts, depth - 1, all_of_them)

@@ -51,8 +51,7 @@ def _encoding(machine: Machine, call: Call, names: tuple[str, ...]) -> Value:
     """A dict of what was asked for: with `return_tensors="pt"` tensors on the CPU, of which some have known names."""
     made = Instance(External(ENCODING), machine.site(call.node, call.frame))
     data = Mapping({}, None, True)
-    asked = constant(call.keywords.get("return_tensors")) == "pt" and "device" not in call.keywords
-    if asked and not _holds_tensors(call, names):
+    if constant(call.keywords.get("return_tensors")) == "pt" and "device" not in call.keywords:
         made_here = Tensor("cpu", 2, machine.origin("host", call.node, call.frame, "cpu", "return_tensors"))
         data = Mapping({name: derived(made_here) for name in names}, made_here, True)
     made.state["data"] = data
@@ -80,7 +79,7 @@ def collate(machine: Machine, value: Instance, call: Call) -> Value:
     if asked is not None and constant(asked) != "pt":
         return UNKNOWN
     pt = call.with_arguments(call.positional, {"return_tensors": const("pt")})
-    return _encoding(machine, pt, ("input_ids",))
+    return _of_any(machine, pt, _OF_TEXTS)
 
 
 @method_models(ENCODING, "copy")
@@ -92,17 +91,17 @@ def copy_encoding(machine: Machine, value: Instance, call: Call) -> Value:
     return made
 
 
-def _holds_tensors(call: Call, names: tuple[str, ...]) -> bool:
-    """Whether it is given tensors, which stay where they are; what tokens are made of is none."""
-    if names == _OF_TEXTS:
-        return False
-    return any(tensor.device != "cpu" for value in call.values() for tensor in tensors_in(value))
+def _of_any(machine: Machine, call: Call, names: tuple[str, ...]) -> Value:
+    """The same, made of what may be tensors itself, which stay where they are."""
+    if any(tensor.device != "cpu" for value in call.values() for tensor in tensors_in(value)):
+        names, call = (), call.with_arguments([])
+    return _encoding(machine, call, names)
 
 
 @method_models(IMAGES, "__call__", "preprocess")
 def process_images(machine: Machine, value: Instance, call: Call) -> Value:
     """`image_processor(images, return_tensors="pt")`."""
-    return _encoding(machine, call, ("pixel_values",))
+    return _of_any(machine, call, ("pixel_values",))
 
 
 @method_models(PROCESSOR, "__call__")
@@ -113,7 +112,7 @@ def process(machine: Machine, value: Instance, call: Call) -> Value:
         names += ["input_ids", "attention_mask"]
     if _is_given(call.keywords.get("images")):
         names.append("pixel_values")
-    return _encoding(machine, call, tuple(names))
+    return _of_any(machine, call, tuple(names))
 
 
 def _is_given(value: Value | None) -> bool:

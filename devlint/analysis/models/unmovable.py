@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from devlint.analysis.dispatch import Call, method_models
@@ -11,25 +12,30 @@ from devlint.analysis.models.optimizers import CLASS_NAME, OPTIMIZER
 from devlint.analysis.models.torch_data import LOADER
 from devlint.analysis.plain import missing
 from devlint.analysis.values import External, Instance, Value
-from devlint.syntax import ir
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 
-@method_models(OPTIMIZER, *MOVES)
-@method_models(LOADER, *MOVES)
-def move_by_hand(machine: Machine, value: Instance, call: Call) -> Value | None:
-    """`optimizer.to(device)`: an error, unless a class of the user's own may know how to do it.
+def _refuses(name: str) -> Callable[[Machine, Instance, Call], Value | None]:
+    """A model of `optimizer.to(device)`: an error, unless a class of the user's own may know how to do it.
 
     Raises:
         Crash: it is one.
     """
-    asked = call.node.function if isinstance(call.node, ir.Call) else None
-    if not isinstance(value.cls, External) or not isinstance(asked, ir.Attribute) or asked.name not in MOVES:
-        return None
-    if not comes_surely(machine, call.frame):
-        return missing(machine, "AttributeError")
-    kind = value.state.get(CLASS_NAME) or value.cls.path.rpartition(".")[2]
-    refuse(machine, kind, asked.name, call.node, call.frame)
-    raise Crash("AttributeError")
+
+    def move(machine: Machine, value: Instance, call: Call) -> Value | None:
+        if not isinstance(value.cls, External):
+            return None
+        if not comes_surely(machine, call.frame):
+            return missing(machine, "AttributeError")
+        kind = value.state.get(CLASS_NAME) or value.cls.path.rpartition(".")[2]
+        refuse(machine, kind, name, call.node, call.frame)
+        raise Crash("AttributeError")
+
+    return move
+
+
+for _name in MOVES:
+    method_models(OPTIMIZER, _name)(_refuses(_name))
+    method_models(LOADER, _name)(_refuses(_name))
