@@ -168,11 +168,14 @@ _OF_OBJECTS = frozenset({*dir(object()), "__dict__", "__module__"})
 _OF_NAMED_TUPLES = frozenset({*dir(()), "_asdict", "_field_defaults", "_make", "_replace"})
 
 
+_FIELDS_OF_MODULES = frozenset({"training", "forward", "dump_patches", "call_super_init", "T_destination"})
+
+
 def is_of_modules(name: str) -> bool:
     """Whether every `nn.Module` has this attribute."""
     from devlint.semantics.table import lookup
 
-    return name in ("training", "forward") or lookup(f"torch.nn.Module.{name}") is not None
+    return name in _FIELDS_OF_MODULES or lookup(f"torch.nn.Module.{name}") is not None
 
 
 def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from devlint.analysis.access import attribute, call_value, iterate, truth
+from devlint.analysis.access import assign_attribute, attribute, call_value, iterate, truth
 from devlint.analysis.backward import handle
 from devlint.analysis.building import initialise_builtin
 from devlint.analysis.classes import external_bases, find, is_open_class, modelled
@@ -389,6 +389,25 @@ def _get_part(machine: Machine, value: Instance, name: str, call: Call) -> Value
             part = inside.get(piece) or attribute(machine, part, piece, call.node, call.frame)
         return part
     return UNKNOWN
+
+
+@on(_BASE, "set_submodule")
+def _set_part(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    target, new = constant(call.argument(0, "target")), call.argument(1, "module")
+    assert value.module is not None
+    if not isinstance(target, str) or new is None:
+        machine.store.set(value.module, "unsure", True)
+        return NONE
+    path, _, last = target.rpartition(".")
+    owner: Value = value
+    if path:
+        owner = _get_part(machine, value, "get_submodule", Call([const(path)], {}, call.node, call.frame))
+    if isinstance(owner, Instance) and owner.module is not None and owner.module.children and last.isdigit():
+        children = owner.module.children
+        machine.store.set(owner.module, "children", [*children[: int(last)], new, *children[int(last) + 1 :]])
+    else:
+        assign_attribute(machine, owner, last, new, call.node, call.frame)
+    return NONE
 
 
 _HOOKS: Final = {

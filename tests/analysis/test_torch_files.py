@@ -1,0 +1,268 @@
+"""Files: what is saved, and what a loaded one may be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.analysis.annotated import assert_observed, assert_predicted
+from tests.rules.machines import Machines
+
+HEAD = """\
+import numpy as np
+import torch
+from torch import nn
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+
+PROGRAMS = {
+    "a round trip through a file": """
+net = nn.Linear(2, 1).to(device)
+torch.save({"net": net.state_dict(), "x": torch.zeros(2, device=device), "epoch": 3}, "checkpoint.pt")
+loaded = torch.load("checkpoint.pt")
+a = loaded["x"]  #= gpu
+n = loaded["epoch"]  #= 3
+host = torch.load("checkpoint.pt", map_location="cpu")
+b = host["x"]  #= cpu
+placed = torch.load("checkpoint.pt", map_location=device)
+c = placed["x"]  #= gpu
+d = torch.load("checkpoint.pt", map_location=lambda storage, place: storage)["x"]  #= cpu
+net.load_state_dict(host["net"])
+e = net  #= gpu
+""",
+    "loaded tensors take the place of those with their names": """
+net = nn.Module()
+net.one, net.two = nn.Linear(2, 2).to(device), nn.Sequential(nn.Linear(2, 2)).to(device)
+net.register_buffer("kept", torch.zeros(2, device=device), persistent=False)
+state = {"two.0.weight": torch.zeros(2, 2), "two.0.bias": torch.zeros(2), "other": torch.zeros(2)}
+net.load_state_dict(state, strict=False, assign=True)
+a = net.one.weight + torch.zeros(2, device=device)  #= gpu
+b = net.two[0].weight  #= cpu
+net.load_state_dict({name: value.cpu() for name, value in net.state_dict().items()}, assign=True)
+c = net.one.weight  #= cpu
+d = net.kept  #= gpu
+""",
+    "names of parameters": """
+net = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 2, bias=False))).to(device)
+host = {name: p.detach().cpu() for name, p in net.named_parameters()}
+a = host["1.0.weight"]  #= cpu
+names = [name for name, _ in net.named_parameters("m")]
+b = names[0]  #= 'm.0.weight'
+c = net.state_dict()["1.0.weight"]  #= gpu
+inner = {name.removeprefix("1."): p for name, p in net.state_dict().items() if name.startswith("1.")}
+d = inner["0.weight"]  #= gpu
+""",
+    "a round trip through a file with a name of its own": """
+import io, os, tempfile
+from pathlib import Path
+x = torch.zeros(2, device=device)
+name = os.path.join(tempfile.mkdtemp(), "c.pt")
+torch.save({"o": {"pre": [x], "n": 3}}, name)
+first = torch.load(name, map_location="cpu")
+a = first["o"].pop("pre")  #= [cpu]
+n = first["o"]["n"]  #= 3
+folder = Path(tempfile.mkdtemp()) / "d"
+folder.mkdir()
+torch.save({"x": x}, folder / "c.pt")
+b = torch.load(str(folder / "c.pt"))["x"]  #= gpu
+c = torch.load(f"{folder}/c.pt", map_location="cpu")["x"]  #= cpu
+buffer = io.BytesIO()
+torch.save([x], buffer)
+buffer.seek(0)
+d = torch.load(buffer, map_location="cpu")  #= [cpu]
+with tempfile.TemporaryDirectory() as inner:
+    torch.save([x], os.path.join(inner, "a.pt"))
+    e = torch.load(inner + "/a.pt")[0]  #= gpu
+with tempfile.NamedTemporaryFile() as file:
+    torch.save([x], file.name)
+    f = torch.load(file.name)[0]  #= gpu
+parts = (folder / "c.pt").parent.name, (folder / "c.pt").suffix
+g = parts  #= ['d','.pt']
+""",
+    "what is saved stays as it was": """
+import os, tempfile
+saved, name = {"x": torch.zeros(2, device=device)}, os.path.join(tempfile.mkdtemp(), "c.pt")
+torch.save(saved, name)
+saved["x"] = torch.zeros(2)
+a = torch.load(name)["x"]  #= gpu
+again = torch.load(name)
+again["x"] = torch.zeros(2)
+b = torch.load(name)["x"]  #= gpu
+""",
+    "two files are two": """
+import os, tempfile
+def written(value):
+    name = os.path.join(tempfile.mkdtemp(), "c.pt")
+    torch.save(value, name)
+    return name
+here, there = written(torch.zeros(2)), written(torch.zeros(2, device=device))
+a = torch.load(here)  #= cpu
+b = torch.load(there)  #= gpu
+""",
+    "a file of unknown content, used as what it may hold": """
+import os, tempfile
+name = os.path.join(tempfile.mkdtemp(), "c.pt")
+with open(name, "wb") as file:
+    torch.save({"o": {"x": torch.zeros(2), "n": 3}, "device": "cpu" if device.type == "cpu" else "cuda"}, file)
+loaded = torch.load(name, map_location="cpu")
+a = loaded["o"].pop("x")  #= cpu
+n = loaded["o"].get("n", 0) * torch.zeros(2, device=device)  #= gpu ?
+b = torch.zeros(2).to(loaded["device"])  #= gpu ?
+c = b + torch.zeros(2, device=device)  #= gpu ?
+""",
+    "a checkpoint used where it was mapped": """
+torch.save({"mean": torch.zeros(2)}, "stats.pt")
+stats = torch.load("stats.pt", map_location="cpu")
+torch.zeros(2, device=device) - stats["mean"]  # DEV301: gpu1 gpu2
+""",
+    "a handler that only tells of a load that fails": """
+# runs: no
+net = nn.Linear(2, 2).to(device)
+def resume(path):
+    try:
+        with open(path, "rb") as file:
+            net.load_state_dict(torch.load(file)["net"])  # DEV106: cpu
+    except Exception as error:
+        print("WARNING: cannot load", error)
+resume("unknown.pt")
+try:
+    net.load_state_dict(torch.load("other.pt")["net"])  # DEV106: cpu
+except RuntimeError:
+    traceback.print_exc()
+""",
+    "a handler that answers to a load that fails": """
+# runs: no
+# silent
+net = nn.Linear(2, 2).to(device)
+try:
+    net.load_state_dict(torch.load("unknown.pt"))
+except RuntimeError as error:
+    print(error)
+    net.load_state_dict(torch.load("unknown.pt", map_location="cpu"))
+try:
+    net.load_state_dict(torch.load("unknown.pt"))
+except Exception:
+    print("nothing to resume from")
+try:
+    try:
+        net.load_state_dict(torch.load("unknown.pt"))
+    except RuntimeError as error:
+        print(error)
+        raise
+except RuntimeError:
+    net.reset_parameters()
+""",
+    "a tensor from a file": """
+exec("torch.save(torch.ones(2, 4), 'unknown.pt')")
+found = torch.load("unknown.pt", map_location="cpu")
+a = found.float().unsqueeze(0)  #= cpu
+b = found.to(device)  #= gpu
+c = found.device.type  #= 'cpu'
+d = torch.cat([b, torch.ones(1, 4, device=device)])  #= gpu
+e = found @ torch.ones(4, 2)  #= cpu
+first, second = found
+g = second  #= cpu
+torch.mm(found, torch.ones(4, 2, device=device))  # DEV301: gpu1 gpu2
+""",
+    "a tensor from a file in a module": """
+exec("torch.save(torch.ones(2, 4), 'unknown.pt')")
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("kept", torch.load("unknown.pt", map_location="cpu"))
+        self.learned = nn.Parameter(torch.load("unknown.pt", map_location="cpu"))
+net = Net().to(device)
+a = net.kept  #= gpu
+b = net.learned  #= gpu
+c = net.kept @ torch.ones(4, 2, device=device)  #= gpu
+data = torch.utils.data.TensorDataset(torch.load("unknown.pt", map_location="cpu"))
+d = next(iter(torch.utils.data.DataLoader(data)))[0]  #= cpu
+""",
+    "a tensor from a file in a list": """
+exec("torch.save(torch.ones(2, 4), 'unknown.pt')")
+found = torch.load("unknown.pt", map_location="cpu")
+torch.cat([found, torch.ones(1, 4, device=device)])  # DEV301: gpu1 gpu2
+""",
+    "a tensor from a file as input": """
+exec("torch.save(torch.ones(2, 4), 'unknown.pt')")
+net = nn.Linear(4, 2).to(device)
+net(torch.load("unknown.pt", map_location="cpu"))  # DEV302: gpu1 gpu2
+""",
+    "tensors from a file": """
+exec("torch.save([torch.ones(2, 4), torch.ones(2, 4)], 'unknown.pt')")
+x = torch.ones(4, 2, device=device)
+for found in torch.load("unknown.pt", map_location="cpu"):
+    torch.mm(found, x)  # DEV301: gpu1 gpu2
+""",
+    "a file may hold anything": """
+# silent
+exec("torch.save({'net': nn.Linear(4, 2), 'state': nn.Linear(4, 2).state_dict(), 'epoch': 3}, 'unknown.pt')")
+found = torch.load("unknown.pt", map_location="cpu", weights_only=False)
+x = torch.ones(2, 4, device=device)
+net = found["net"].float()
+net.to(device)
+y = net(x) * found["epoch"]
+other = nn.Linear(4, 2).to(device)
+other.load_state_dict(found["state"])
+for key in found:
+    print(key, other.state_dict().get(key))
+for key in found["state"]:
+    other.state_dict()[key].copy_(found["state"][key])
+if isinstance(found, dict):
+    found = found["state"]
+other.load_state_dict({key.replace("module.", ""): value for key, value in found.items()})
+print(other(x) + y, len(found))
+""",
+    "a module from a file": """
+# silent
+exec("torch.save(nn.Linear(4, 2), 'unknown.pt')")
+net = torch.load("unknown.pt", map_location="cpu", weights_only=False)
+net.to(device)
+x = torch.ones(2, 4, device=device)
+print(net(x))
+net.cpu()
+net = net.to(device).float()
+net.cpu()
+print(net(x.cpu()))
+""",
+    "objects that are saved": """
+import io
+class Factors:
+    def __init__(self, of):
+        self.sums = [torch.zeros(2, 2, device=of.device)]
+        self.count, self.where, self.other = 0, of.device, None
+class Own(torch.optim.Optimizer):
+    def __init__(self, params):
+        super().__init__(params, {"lr": 0.1})
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p]["factors"] = Factors(p)
+    def step(self):
+        return [self.state[p]["factors"].sums[0] for group in self.param_groups for p in group["params"]]
+net = nn.Linear(2, 2).to(device)
+own = Own(net.parameters())
+a = own.step()[0]  #= gpu
+file = io.BytesIO()
+torch.save({"own": own.state_dict(), "factors": [Factors(net.weight)]}, file)
+file.seek(0)
+loaded = torch.load(file, map_location="cpu", weights_only=False)
+b = loaded["factors"][0].sums[0]  #= cpu
+c = torch.zeros(2, device=loaded["factors"][0].where)  #= gpu
+own.load_state_dict(loaded["own"])
+d = own.step()[0]  #= cpu
+file.seek(0)
+own.load_state_dict(torch.load(file, map_location=device, weights_only=False)["own"])
+e = own.step()[0]  #= gpu
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_predicted(name: str, tmp_path: Path) -> None:
+    assert_predicted(HEAD + PROGRAMS[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_observed(name: str, tmp_path: Path, machines: Machines) -> None:
+    assert_observed(HEAD + PROGRAMS[name], tmp_path, machines)
