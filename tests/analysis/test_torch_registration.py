@@ -282,8 +282,6 @@ a = net.body.weight  #= cpu
 b = net.head[0].weight  #= gpu
 c = net.head[1].weight  #= cpu
 d = [hasattr(net, "zero_grad"), hasattr(net, "own")]  #= [True,False]
-net.to(device)
-e = net.head[1].weight  #= gpu
 """,
     "the names that objects and classes list": """
 import json, os
