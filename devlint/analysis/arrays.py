@@ -102,7 +102,9 @@ def array_method(machine: Machine, value: Array, name: str, call: Call) -> Value
         return Array(1, value.source)
     if name == "reshape":
         return Array(_shape_rank(call), value.source)
-    return Array(value.rank if name in ("astype", "copy", "clip", "round") else None, value.source)
+    if name in ("astype", "copy", "clip", "round"):
+        return Array(value.rank, value.source, value.may_be_number)
+    return Array(None, value.source, name in _REDUCTIONS or name == "take")
 
 
 def _shape_rank(call: Call) -> int | None:
@@ -133,7 +135,7 @@ def array_item(machine: Machine, value: Array, index: Value, node: ir.Node, fram
     """`array[index]`: an array or a number."""
     _convert_index(machine, index, node, frame)
     rank = _part_rank(value.rank, index)
-    return NUMBER if rank == 0 and value.rank != 0 else Array(rank, value.source)
+    return NUMBER if rank == 0 and value.rank != 0 else Array(rank, value.source, rank is None)
 
 
 @on(ASSIGN_ITEM, Array)
@@ -187,7 +189,8 @@ def _part_rank(rank: int | None, index: Value) -> int | None:
 @on(ITERATE, Array)
 def iterate_array(machine: Machine, value: Array, node: ir.Node, frame: Frame, wanted: int) -> Iteration | None:
     """Rows, or numbers."""
-    part: Value = NUMBER if value.rank == 1 else Array()
+    rank = value.rank
+    part: Value = NUMBER if rank == 1 else Array(rank - 1 if rank and rank < SOME_RANK else None, None, True)
     return Iteration([part] * max(wanted, 2), True)
 
 
@@ -197,9 +200,9 @@ def array_binary(
 ) -> Value | None:
     """Arithmetic gives arrays."""
     if all(isinstance(side, (Array, Const, Scalar)) for side in (left, right)):
-        ranks = [side.rank for side in (left, right) if isinstance(side, Array)]
-        known = [rank for rank in ranks if rank]
-        return Array(max(known) if known else None)
+        arrays = [side for side in (left, right) if isinstance(side, Array)]
+        known = [side.rank for side in arrays if side.rank]
+        return Array(max(known) if known else None, None, all(side.may_be_number for side in arrays))
     return None
 
 

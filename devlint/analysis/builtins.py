@@ -197,7 +197,7 @@ def _magnitude(name: str, function: Callable[..., object]) -> Callable[[Machine,
         if isinstance(value, (Tensor, Instance)):
             return call_method(machine, value, name, call.with_arguments(call.positional[1:]))
         if isinstance(value, Array):
-            return Array(value.rank)
+            return Array(value.rank, None, value.may_be_number)
         found = compute(machine, function, call.positional, call)
         if found is not None:
             return found

@@ -340,7 +340,8 @@ def _key(value: Value) -> Any:
     if kind is Scalar:
         return (Scalar, value.low, value.high, value.kind, value.among)  # type: ignore[attr-defined]
     if kind is Array:
-        return kind
+        source = value.source  # type: ignore[attr-defined]
+        return (Array, value.rank, value.may_be_number, source and id(source))  # type: ignore[attr-defined]
     return id(value)
 
 

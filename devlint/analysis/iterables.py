@@ -82,8 +82,9 @@ def enumerate_call(machine: Machine, call: Call) -> Value | None:
     found = items_of(machine, call.positional[0], call)
     start = call.argument(1, "start")
     first = 0 if start is None else index_number(start)
+    items = found.items * 2 if found.open and len(found.items) == 1 else found.items  # the second has another number
     return lazy(
-        [pair(NUMBER if first is None else const(first + number), item) for number, item in enumerate(found.items)],
+        [pair(NUMBER if first is None else const(first + number), item) for number, item in enumerate(items)],
         found.open,
     )
 

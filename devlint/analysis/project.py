@@ -42,6 +42,8 @@ class Project:
         """Of what a loop takes parts by its target, by loop."""
         self.bound: dict[ir.Node, frozenset[str]] = {}
         """The names that a loop binds, by loop."""
+        self.settable: dict[ir.Module, frozenset[str]] = {}
+        """The global names that functions of a file set, by file."""
         self.asks_where: dict[ir.Node, bool] = {}
         """Whether a condition asks on which device a tensor is."""
         self.questions: dict[ir.Node, tuple[ChoiceKey, bool]] = {}

@@ -407,7 +407,7 @@ def _array(row: Row, bound: dict[str, Any]) -> Value:
     else:
         rank = SOME_RANK if row.rank == "some" else int(row.rank)
     is_number = rank == 0 and (row.rank in ("broadcast", "reduce") or row.name.startswith("numpy.random."))
-    return NUMBER if is_number else Array(rank)
+    return NUMBER if is_number else Array(rank, None, row.rank in ("broadcast", "reduce"))
 
 
 def _reduced_rank(bound: dict[str, Any]) -> int | None:

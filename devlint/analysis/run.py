@@ -13,13 +13,14 @@ from typing import Any, Final
 
 from devlint.analysis import rooms as _rooms  # registers every room
 from devlint.analysis.choices import ChoiceKey, are_independent
-from devlint.analysis.entries import is_program, protocol_entries
+from devlint.analysis.entries import Entry, is_program, protocol_entries
 from devlint.analysis.events import Event
 from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import Crash, Machine, OutOfBudget, State
 from devlint.analysis.outcomes import MAIN, Outcome, Pass, called_by_roots, stands, take_imports, taken_over
 from devlint.analysis.project import Project, module_name, run_body, run_file
 from devlint.analysis.reading import settle, weigh_evidence
+from devlint.analysis.settings import forget_settings
 from devlint.analysis.store import Delta
 from devlint.syntax import ir
 from devlint.worlds import WORLDS, World
@@ -262,10 +263,11 @@ class _Runner:
                 continue
             self.analysis.statistics["entries"] += 1
 
-            def run_entry(run: Callable[[], None] = entry.run) -> None:
+            def run_entry(entry: Entry = entry, namespace: Namespace = namespace) -> None:
                 machine.protocol = True
                 machine.home = path
-                run()
+                forget_settings(machine, namespace, entry.node)
+                entry.run()
 
             steps = 1000 + 15 * entry.rows
             earlier = None if last is None else last.outcomes.get(path, {}).get(entry.key)

@@ -209,7 +209,7 @@ def _meet_array(machine: Machine, left: Value, right: Value, node: ir.Node, fram
     array, other, place = (left, right, "right") if isinstance(left, Array) else (right, left, "left")
     if not isinstance(other, Tensor) or not isinstance(array, Array):
         return UNKNOWN
-    if array is right and not 0 < (array.rank or 0) < SOME_RANK:
+    if array.may_be_number or (array is right and not 0 < (array.rank or 0) < SOME_RANK):
         return Tensor(other.device)
     if other.device in (None, "cpu", POISON):
         return Tensor(other.device)

@@ -253,13 +253,17 @@ class Lost(Value):
 
 
 class Array(Value):
-    """A numpy array. `source` is the tensor whose memory it shares, where that matters (an unsynchronized copy)."""
+    """A numpy array. `source` is the tensor whose memory it shares, where that matters (an unsynchronized copy).
 
-    __slots__ = ("rank", "source")
+    `may_be_number`: it is an item or a result that has no dimensions perhaps, and then is a number.
+    """
 
-    def __init__(self, rank: int | None = None, source: Tensor | None = None) -> None:
+    __slots__ = ("rank", "source", "may_be_number")
+
+    def __init__(self, rank: int | None = None, source: Tensor | None = None, may_be_number: bool = False) -> None:
         self.rank = rank
         self.source = source
+        self.may_be_number = may_be_number and not rank
 
     def __repr__(self) -> str:
         return "Array()"

@@ -50,6 +50,23 @@ x.numpy()  # DEV401: gpu1 gpu2
 x = torch.zeros(2, device=device)
 np.sqrt(x)  # DEV402: gpu1 gpu2
 """,
+    "items of arrays may be numbers": """
+import sys
+t = torch.ones(3, device=device)
+camera = np.array([float(len(sys.argv)), np.tan(len(sys.argv)), 1.0])
+focal, center, _ = camera
+a = center / focal * t  #= gpu ?
+rows = np.eye(3)
+b = rows[0][1] * t  #= gpu ?
+c = np.mean(rows) * t  #= gpu ?
+for number in camera:
+    d = number * t  #= gpu ?
+""",
+    "rows of arrays are none": """
+t = torch.ones(3, device=device)
+first, second, third = np.eye(3)
+t * first  # DEV401: gpu1 gpu2
+""",
     "arrays don't move": """
 np.zeros(2).to(device)  # DEV403: cpu gpu1 gpu2
 """,
