@@ -11,6 +11,7 @@ from devlint.findings import SEVERITIES, Condition, Finding, Fix, Severity, Trac
 from devlint.places import Places
 from devlint.rules.base import Diagnosis, Mend, Rule, TextContext
 from devlint.sources import Source
+from devlint.sources.notebook import Notebook
 from devlint.worlds import WORLD_NAMES
 
 Key = tuple[str, str, int, int]
@@ -113,20 +114,34 @@ def finding(verdict: Verdict, places: Places) -> Finding:
         errors.setdefault(diagnosis.event.world, diagnosis.event.error)
     errors = {world: errors[world] for world in WORLD_NAMES if world in errors and world in rule.worlds}
     location = places.location(first.site)
+    shown = _shown_in(verdict, errors.values(), places)
     return Finding(
         code=rule.code,
         name=rule.name,
         message=first.message,
         location=location,
-        severity=verdict.severity,
+        severity=verdict.severity if shown is None else "advice",
         worlds=tuple(errors),
         errors=errors,
         when=_conditions(verdict, places),
         trace=tuple(TraceStep(places.location(note.site), note.message) for note in first.trace),
         noqa_row=location.start.row,
         url=rule.url,
-        help=first.help,
+        help=first.help if shown is None else f"cell {shown} keeps this error among its outputs, perhaps to show it",
     )
+
+
+def _shown_in(verdict: Verdict, errors: Iterable[str | None], places: Places) -> int | None:
+    """The cell on the way to the crash whose stored outputs show this error: its author knows of it."""
+    names = {error.partition(":")[0] for error in errors if error is not None}
+    for site in (verdict.first.site, *(note.site for note in verdict.first.trace)):
+        source = places.source(site.path)
+        if not isinstance(source, Notebook):
+            continue
+        cell = places.location(site).cell
+        if cell is not None and any(source.shows_error(cell, name) for name in names):
+            return cell
+    return None
 
 
 def fix(mend: Mend, source: Source) -> Fix | None:

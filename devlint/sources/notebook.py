@@ -43,6 +43,15 @@ class Notebook(Source):
             result = result[:first] + written + result[last:]
         return result
 
+    def shows_error(self, cell: int, name: str) -> bool:
+        """Whether the stored outputs of a cell show an exception of that name, or its tags say that it raises one.
+
+        The tag is nbconvert's: a cell that has it may fail when a notebook is executed.
+        """
+        found = self.cells.get(cell)
+        tags = found.metadata.get("tags") if found is not None else None
+        return found is not None and (name in found.raised or (isinstance(tags, list) and "raises-exception" in tags))
+
     def _author_text(self, cell: int | None) -> str:
         if cell is None:
             return self.content

@@ -29,12 +29,14 @@ class JsonString:
 
 @dataclass(slots=True)
 class Cell:
-    """A cell. `strings` are the parts of its source in order; `number` counts from 1 over all cells."""
+    """A cell. `strings` are the parts of its source in order; `number` counts from 1 over all cells; `raised` are the
+    names of the exceptions that its stored outputs show."""
 
     number: int
     kind: str = ""
     strings: list[JsonString] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
+    raised: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -95,8 +97,17 @@ def _cell(reader: _Reader, cell: Cell) -> None:
                 cell.kind = value
             elif isinstance(value, dict):
                 cell.metadata = value
+        elif key == "outputs":
+            cell.raised = tuple(_raised(reader.value()))
         else:
             reader.value()
+
+
+def _raised(outputs: object) -> Iterator[str]:
+    """The exceptions among the outputs of a cell: `error` in format 4, `pyerr` in format 3."""
+    for output in outputs if isinstance(outputs, list) else ():
+        if isinstance(output, dict) and output.get("output_type") in ("error", "pyerr"):
+            yield str(output.get("ename", ""))
 
 
 def _strings(reader: _Reader) -> Iterator[JsonString]:

@@ -16,6 +16,7 @@ from devlint.rules.base import Diagnosis, Note, Rule, TextContext
 from devlint.sources import read_source
 from devlint.worlds import WORLD_NAMES
 from tests.shell.conftest import EXAMPLE
+from tests.sources.helpers import code, notebook
 
 PATH = "/project/a.py"
 TEXT = "if flag:\n    pass\nif other:\n    pass\nx + y\nx + z\n"
@@ -111,3 +112,18 @@ def test_a_condition_is_shown_if_the_finding_rests_on_it(events: list[Event], co
 def test_a_condition_has_its_place() -> None:
     (found,) = findings(event("gpu1", ELSE))
     assert found.when == (Condition("other", False, "a.py", 3),)
+
+
+def test_an_error_that_the_notebook_shows_is_advice() -> None:
+    """Where a cell on the way to the crash keeps this error among its outputs."""
+    outputs = [{"output_type": "error", "ename": "RuntimeError", "evalue": "", "traceback": []}]
+    cells = [code("flag = x = y = z = 1\n"), code(TEXT.replace("x + z", "x - z"), outputs=outputs)]
+    path = "/project/a.ipynb"
+    source = read_source(Path(path), "a.ipynb", notebook(*cells).encode())
+    tree = ast.parse(source.text)
+    site = Site(path, tree.body[3].value)  # type: ignore[attr-defined]
+    for error, severity in (("RuntimeError: no", "advice"), ("TypeError: no", "error"), (None, "error")):
+        places = Places({path: source})
+        happened = MixedDevices("gpu1", site, site, error, ())
+        (verdict,) = merging.diagnose([happened], [rule()], places, lambda _: WORLD_NAMES, lambda *_: None)
+        assert merging.finding(verdict, places).severity == severity

@@ -273,3 +273,22 @@ def test_an_edit_changes_its_cell_and_nothing_else(text: str, data: st.DataObjec
     first, last = cell.strings[0].start, cell.strings[-1].end
     assert after.startswith(text[:first])
     assert after.endswith(text[last:])
+
+
+def test_the_errors_that_outputs_show() -> None:
+    """`error` of format 4, `pyerr` of format 3, and nbconvert's tag."""
+    failed = [{"output_type": "stream", "text": "x"}, {"output_type": "error", "ename": "TypeError", "evalue": ""}]
+    source = read(
+        notebook(
+            code("a", outputs=failed),
+            code("b", outputs=[{"output_type": "pyerr", "ename": "KeyError"}]),
+            code("c", metadata={"tags": ["raises-exception"]}),
+            code("d", outputs={"odd": 1}),
+        ),
+        "nb.ipynb",
+    )
+    assert isinstance(source, Notebook)
+    shown = [
+        (cell, name) for cell in range(1, 6) for name in ("TypeError", "KeyError") if source.shows_error(cell, name)
+    ]
+    assert shown == [(1, "TypeError"), (2, "KeyError"), (3, "TypeError"), (3, "KeyError")]
