@@ -143,6 +143,7 @@ class MixedDevices(Event):
 
     `checked`: no operation of torch refuses them, but a check of the program's own. `by_protocol`: the code was entered
     by protocol, no caller is in sight. `no_tensors`: the names that were none at some time when the root was run.
+    `unmoved`: where the module was built whose parameter or buffer stands wrong, if nobody ever moved it.
     """
 
     operation: str = ""
@@ -152,6 +153,7 @@ class MixedDevices(Event):
     checked: bool = False
     by_protocol: bool = False
     no_tensors: frozenset[str] = frozenset()
+    unmoved: Site | None = None
 
     @property
     def culprit(self) -> Operand:

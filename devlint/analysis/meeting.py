@@ -11,7 +11,7 @@ from devlint.analysis.events import CauseKind, MixedDevices, Operand, Site
 from devlint.analysis.machine import Crash
 from devlint.analysis.origins import marks
 from devlint.analysis.results import is_any_content, loaded_tensor
-from devlint.analysis.roots import trace_root
+from devlint.analysis.roots import trace_root, unmoved_owner
 from devlint.analysis.staleness import is_stale
 from devlint.analysis.values import POISON, Mapping, Sequence, Tensor, Unknown, Value
 from devlint.semantics import errors
@@ -322,6 +322,7 @@ def _emit(
         guilty=position,
         cause=kind,
         by_protocol=machine.protocol,
+        unmoved=unmoved_owner(machine, guilty[0]) if kind == "module-input" and not machine.protocol else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from devlint.analysis.dispatch import Callback
@@ -10,7 +11,7 @@ from devlint.analysis.machine import Activation
 from devlint.analysis.modules import registered
 from devlint.analysis.origins import Origin
 from devlint.analysis.staleness import is_stale
-from devlint.analysis.values import Array, Instance, Mapping, Sequence, Tensor, Value
+from devlint.analysis.values import POISON, Array, Instance, Mapping, Sequence, Tensor, Value
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -65,6 +66,9 @@ def trace_root(
         made_here = origin.frame is frame or _in_callees(machine, origin, frame)
         if made_here and (frame.function is not None or _in_running_loop(origin, frame)):
             return "factory", origin.site
+        owner = None if made_here else _owner_call(machine, tensor, unmoved=True)
+        if owner is not None:
+            return "module-input", owner
         if not made_here and origin.kind == "factory" and (origin.frame is None or origin.frame is not frame):
             if origin.frame is not None and origin.frame.function is None and frame.function is None:
                 return "mixed", site
@@ -140,11 +144,37 @@ def _reachable(value: Value, depth: int) -> list[Tensor]:
     return []
 
 
-def _owner_call(machine: Machine, parameter: Tensor) -> Site | None:
-    """The outermost call of a module that owns this parameter, among the calls that run."""
+def _owner_call(machine: Machine, parameter: Tensor, unmoved: bool = False) -> Site | None:
+    """The outermost call of a module that owns this parameter or buffer, among the calls that run.
+
+    `unmoved`: if that module was never moved.
+    """
+    activation, module = next(_owners(machine, parameter), (None, None))
+    if activation is None or module is None or (unmoved and not _is_unmoved(module)):
+        return None
+    return machine.site(activation.call.node, activation.call.frame)
+
+
+def _is_unmoved(module: Instance) -> bool:
+    """Whether a module was never moved, and all that it holds is where that has left it."""
+    assert module.module is not None
+    places = {tensor.device for tensor, _, _ in registered(module)} - {None, POISON}
+    return module.module.device is None and len(places) < 2
+
+
+def unmoved_owner(machine: Machine, parameter: Tensor) -> Site | None:
+    """Where the outermost module was built that owns this parameter or buffer and runs, if it was never moved."""
+    owner = next((module for _, module in _owners(machine, parameter)), None)
+    return owner.site if owner is not None and _is_unmoved(owner) else None
+
+
+def _owners(machine: Machine, parameter: Tensor) -> Iterator[tuple[Activation, Instance]]:
+    """The modules that own a parameter or buffer, or what it was computed from alone, of the calls that run, outermost
+    first."""
     for activation in machine.activations:
         receiver = activation.receiver
         if activation.is_forward and isinstance(receiver, Instance) and receiver.module is not None:
-            if any(tensor is parameter for tensor, _, _ in registered(receiver)):
-                return machine.site(activation.call.node, activation.call.frame)
-    return None
+            tensors = [tensor for tensor, _, _ in registered(receiver)]
+            origin = parameter.origin
+            if any(tensor is parameter or (tensor.origin is origin is not None) for tensor in tensors):
+                yield activation, receiver

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from devlint.analysis.events import MixedDevices
-from devlint.rules import text
-from devlint.rules.base import Diagnosis, Example, Rule, TextContext
+from devlint.rules import edits, handles, text
+from devlint.rules.base import Diagnosis, Example, FixContext, Mend, Note, Rule, TextContext
 
 RULE = Rule(
     code="DEV302",
@@ -45,7 +45,11 @@ for (x,) in loader:
     ),
     worlds=("gpu1", "gpu2"),
     error="RuntimeError: Expected all tensors to be on the same device, ...",
-    fix_safety="There is none: whether the module or its input should move is for the author to say.",
+    fix_safety=(
+        "Only a module that nobody moves is moved, where it is built, to the handle that its input was moved to: "
+        "without a GPU that is the CPU, where it is. In other cases whether the module or its input should move is for "
+        "the author to say."
+    ),
     references=("https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.to",),
 )
 
@@ -54,8 +58,27 @@ for (x,) in loader:
 def two_devices(event: MixedDevices, context: TextContext) -> Iterator[Diagnosis]:
     """A module met an input of another device, or was replaced by a module that nobody moved."""
     if event.cause == "module-input":
-        yield Diagnosis(event.root, text.clash(event), event, text.clash_trace(event))
+        trace = text.clash_trace(event)
+        if event.unmoved is None:
+            yield Diagnosis(event.root, text.clash(event), event, trace)
+        else:
+            built = Note(event.unmoved, f"the module is built here, on {event.culprit.device}, and never moved")
+            yield Diagnosis(event.root, text.clash(event), event, (built, *trace))
     elif event.cause == "rebuilt":
         culprit = event.culprit
         message = f"a fresh module on {culprit.device} replaces the moved one: {text.quoted(culprit.text)}"
         yield Diagnosis(event.root, f"{message} {text.meeting(event)}", event, text.clash_trace(event))
+
+
+@RULE.fix
+def move_where_it_is_built(diagnosis: Diagnosis, context: FixContext) -> Mend | None:
+    """Move a module that nobody moves where it is built, to the device that its input was moved to."""
+    event = diagnosis.event
+    built = event.unmoved if isinstance(event, MixedDevices) else None
+    if built is None or not edits.same_file(diagnosis, built):
+        return None
+    call = edits.call_at(context, built)
+    device = None if call is None else handles.handle(diagnosis, context, call)
+    if call is None or device is None:
+        return None
+    return Mend("safe", f"Move the module there: `.to({device})`", edits.after(context, call, f".to({device})"))
