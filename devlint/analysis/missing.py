@@ -39,6 +39,9 @@ def unavailable(
     if state.misled or (kind == "query" and state.by_launcher and machine.device_count == 0):
         return gone(machine)
     count = machine.device_count
+    if count == 0 and not index and machine.stack and _starts_nccl(machine, machine.stack[-1]):
+        die(machine)
+        return POISON
     hidden = state.visible is not None and bool(index) and index != SOME_INDEX and machine.has_several and count > 0
     if not error and (device_type != "cuda" or count == 0):
         error = errors.message("no-cuda", operation=operation, device=device_type)
@@ -63,6 +66,23 @@ def unavailable(
         return gone(machine)
     die(machine)
     return POISON
+
+
+def _starts_nccl(machine: Machine, function: ir.Function) -> bool:
+    """Whether a function starts a process group of NCCL whatever it is told, unless it returns before: it is called
+    where processes are launched on GPUs."""
+    known = machine.project.starts_nccl.get(function)
+    if known is None:
+        plain = [part for part in function.body.statements if isinstance(part, (ir.ExprStatement, ir.Assign))]
+        written = [part for part in walk(plain) if isinstance(part, (ir.Const, ir.Name, ir.Attribute))]
+        names_it = any(isinstance(part, ir.Const) and part.value == "nccl" for part in written)
+        known = names_it and any(_last_name(part) == "init_process_group" for part in written)
+        machine.project.starts_nccl[function] = known
+    return known
+
+
+def _last_name(node: ir.Node) -> str:
+    return node.id if isinstance(node, ir.Name) else node.name if isinstance(node, ir.Attribute) else ""
 
 
 def die(machine: Machine) -> None:

@@ -44,6 +44,8 @@ class Project:
         """The names that a loop binds, by loop."""
         self.settable: dict[ir.Module, frozenset[str]] = {}
         """The global names that functions of a file set, by file."""
+        self.starts_nccl: dict[ir.Node, bool] = {}
+        """Whether a function starts a process group of NCCL."""
         self.asks_where: dict[ir.Node, bool] = {}
         """Whether a condition asks on which device a tensor is."""
         self.questions: dict[ir.Node, tuple[ChoiceKey, bool]] = {}
