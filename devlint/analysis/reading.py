@@ -91,9 +91,10 @@ def weigh_evidence(
 
 
 def _speaks_for(event: DeviceUnavailable, meant: set[str], entry: str) -> bool:
-    """Whether a file that means to run without a GPU is the entry's, or one in which a GPU is used or named."""
+    """Whether a file that means to run without a GPU is the entry's, or the one in which a GPU is named, or used where
+    nobody names one: what a library can do without speaks for none of those that choose a GPU by name."""
     named = event.site.path if event.literal is None else event.literal.path
-    return bool(meant & {entry, event.site.path, named})
+    return bool(meant & {entry, named})
 
 
 def _takes_gpu(event: Event, meant: set[str], entry: str) -> bool:

@@ -145,11 +145,11 @@ def _reachable(value: Value, depth: int) -> list[Tensor]:
 
 
 def _owner_call(machine: Machine, parameter: Tensor, unmoved: bool = False) -> Site | None:
-    """The outermost call of a module that owns this parameter or buffer, among the calls that run.
+    """The outermost call of a module that owns this parameter, among the calls that run.
 
-    `unmoved`: if that module was never moved.
+    `unmoved`: that owns this buffer, or from whose buffer alone it was computed, if the module was never moved.
     """
-    activation, module = next(_owners(machine, parameter), (None, None))
+    activation, module = next(_owners(machine, parameter, unmoved), (None, None))
     if activation is None or module is None or (unmoved and not _is_unmoved(module)):
         return None
     return machine.site(activation.call.node, activation.call.frame)
@@ -164,17 +164,19 @@ def _is_unmoved(module: Instance) -> bool:
 
 def unmoved_owner(machine: Machine, parameter: Tensor) -> Site | None:
     """Where the outermost module was built that owns this parameter or buffer and runs, if it was never moved."""
-    owner = next((module for _, module in _owners(machine, parameter)), None)
+    owner = next((module for _, module in _owners(machine, parameter, True)), None)
     return owner.site if owner is not None and _is_unmoved(owner) else None
 
 
-def _owners(machine: Machine, parameter: Tensor) -> Iterator[tuple[Activation, Instance]]:
-    """The modules that own a parameter or buffer, or what it was computed from alone, of the calls that run, outermost
-    first."""
+def _owners(machine: Machine, parameter: Tensor, computed: bool) -> Iterator[tuple[Activation, Instance]]:
+    """The modules that own a parameter or buffer, of the calls that run, outermost first.
+
+    `computed`: also those that own what it was computed from alone.
+    """
+    origin = parameter.origin if computed else None
     for activation in machine.activations:
         receiver = activation.receiver
         if activation.is_forward and isinstance(receiver, Instance) and receiver.module is not None:
             tensors = [tensor for tensor, _, _ in registered(receiver)]
-            origin = parameter.origin
             if any(tensor is parameter or (tensor.origin is origin is not None) for tensor in tensors):
                 yield activation, receiver

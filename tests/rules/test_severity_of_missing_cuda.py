@@ -287,6 +287,27 @@ def test_what_a_library_asks_deep_inside_says_nothing_of_its_user(tmp_path: Path
     assert severities(tmp_path, "program.py") == ["advice"]
 
 
+def test_what_a_library_does_without_says_nothing_of_who_names_a_gpu(tmp_path: Path) -> None:
+    """The library has a branch for the CPU; the program names the GPU that it wants."""
+    write(
+        tmp_path,
+        zoo="""\
+        import torch
+        def load(device="cpu"):
+            model = torch.nn.Linear(2, 2)
+            if device == "cpu" or device == torch.device("cpu"):
+                model = model.float()
+            return model.to(device)
+        """,
+        program="""\
+        from zoo import load
+        net = load(device="cuda")
+        print(net)
+        """,
+    )
+    assert severities(tmp_path, "program.py") == ["advice"]
+
+
 def test_what_a_helper_is_called_to_ask_does(tmp_path: Path) -> None:
     write(
         tmp_path,
