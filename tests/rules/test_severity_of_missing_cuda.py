@@ -288,22 +288,18 @@ def test_what_a_library_asks_deep_inside_says_nothing_of_its_user(tmp_path: Path
 
 
 def test_what_a_library_does_without_says_nothing_of_who_names_a_gpu(tmp_path: Path) -> None:
-    """The library has a branch for the CPU; the program names the GPU that it wants."""
+    """The library asks what there is; the program names the GPU that it wants."""
     write(
         tmp_path,
+        program='from zoo import load\nprint(load(device="cuda"))\n',
         zoo="""\
+        import deep
         import torch
         def load(device="cpu"):
-            model = torch.nn.Linear(2, 2)
-            if device == "cpu" or device == torch.device("cpu"):
-                model = model.float()
-            return model.to(device)
+            deep.speed()
+            return torch.nn.Linear(2, 2).to(device)
         """,
-        program="""\
-        from zoo import load
-        net = load(device="cuda")
-        print(net)
-        """,
+        deep=ASKING_LIBRARY,
     )
     assert severities(tmp_path, "program.py") == ["advice"]
 
