@@ -17,8 +17,8 @@ from devlint.analysis.indexing import clash_index
 from devlint.analysis.leaves import NoGradient, lacks_argument
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, meet, operand, operands_in, tensors_in
+from devlint.analysis.ranks import created_rank
 from devlint.analysis.results import (
-    created_rank,
     dtype_of,
     nesting,
     plain_result,

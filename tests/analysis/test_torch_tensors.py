@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from devlint.analysis.events import ToHost
-from devlint.analysis.values import Tensor, Unknown
+from devlint.analysis.values import SOME_RANK, Tensor, Unknown
 from tests.analysis.annotated import assert_observed, assert_predicted
 from tests.analysis.programs import Run
 from tests.rules.machines import Machines
@@ -609,3 +609,83 @@ def test_a_loss_is_one_number_unless_it_is_not_reduced(text: str, rank: int | No
 def test_a_tensor_is_no_scalar_of_numpy() -> None:
     run = Run("import numpy as np, torch\na = np.isscalar(torch.zeros(3))\nb = np.isscalar(2.5)\n")
     assert run["a"].value is False and run["b"].value is True  # type: ignore[attr-defined]
+
+
+RANKS = """
+import torch, torch.nn.functional as F
+from torch import nn
+a, b, c = torch.zeros(4), torch.zeros(1, 4), torch.zeros(3, 1, 4)
+some = a.diag()
+grown = []
+for n in range(3):
+    grown.append(torch.zeros(2, 4))
+def along(x, dim=None):
+    return x.sum(dim)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "rank"),
+    [
+        ("b.squeeze(0)", 1),
+        ("c.squeeze(0)", 3),
+        ("c.squeeze(1)", SOME_RANK),
+        ("c.squeeze((0, 1))", SOME_RANK),
+        ("torch.squeeze(c, dim=-2)", SOME_RANK),
+        ("a.unsqueeze(1).squeeze(1)", SOME_RANK),
+        ("torch.zeros(2, 1).T.squeeze((0, 1))", None),
+        ("c.squeeze()", None),
+        ("some.squeeze(0)", None),
+        ("torch.stack([a, a])", 2),
+        ("torch.stack([a for _ in range(3)])[0]", 1),
+        ("torch.stack(grown)", 3),
+        ("torch.stack([some, some])", SOME_RANK),
+        ("torch.stack([torch.tensor(1.0)])[0]", 0),
+        ("torch.stack([a.sum(), a.mean()]).mean(0)", 0),
+        ("torch.cat([b, b])[0]", 1),
+        ("torch.cat(grown)", 2),
+        ("torch.cat([torch.zeros(0), b])", 2),
+        ("torch.cat([a, a])[0]", 0),
+        ("torch.cat([some, some])", SOME_RANK),
+        ("torch.hstack([a, a])", 1),
+        ("torch.vstack([a, a])", 2),
+        ("torch.dstack([a, a])", 3),
+        ("c.select(2, 0)", 2),
+        ("a.select(0, 0)", 0),
+        ("c.unbind(0)[0]", 2),
+        ("c.chunk(3)[0]", 3),
+        ("c.flatten(1)", 2),
+        ("c.flatten(0, 1)", 2),
+        ("c.flatten()", 1),
+        ("some.flatten()", 1),
+        ("torch.tile(a, (2, 1))", 2),
+        ("c.repeat_interleave(2, dim=0)", 3),
+        ("c.repeat_interleave(2)", 1),
+        ("torch.matmul(c, a)", 2),
+        ("a @ a", 0),
+        ("c @ c.mT", 3),
+        ("torch.einsum('b i, i j -> b j', b, b.T)", 2),
+        ("torch.einsum('i,i', a, a)", 0),
+        ("torch.einsum('...i->...', c)", None),
+        ("torch.tensordot(b, b.T, dims=1)", 2),
+        ("torch.cdist(b, b)", 2),
+        ("torch.meshgrid(a, a)[0]", 2),
+        ("F.one_hot(torch.arange(3))", 2),
+        ("F.embedding(torch.arange(3), b)", 2),
+        ("nn.Conv1d(1, 2, 1)(c)", 3),
+        ("nn.LSTM(4, 2)(c)[0]", 3),
+        ("nn.LSTM(4, 2)(c)[1][0]", 3),
+        ("F.max_pool1d(c, 2)", 3),
+        ("c.mean((0, 1))", 1),
+        ("b.mean(dim=(0, 1))", 0),
+        ("a.std(False)", 0),
+        ("along(b)", 0),
+        ("b.kthvalue(1).values", 1),
+        ("b.nonzero(as_tuple=True)[0]", SOME_RANK),
+        ("c.squeeze_(1)", SOME_RANK),
+        ("c.unsqueeze_(1)", 4),
+    ],
+)
+def test_ranks(text: str, rank: int | None) -> None:
+    made = Run(RANKS + f"made = {text}\n")["made"]
+    assert isinstance(made, Tensor) and made.rank == rank
