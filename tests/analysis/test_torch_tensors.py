@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from devlint.analysis.events import ToHost
+from devlint.analysis.events import MixedDevices, ToHost
 from devlint.analysis.values import SOME_RANK, Tensor, Unknown
+from tests.analysis.analysed import analysed, told
 from tests.analysis.annotated import assert_observed, assert_predicted
 from tests.analysis.programs import Run
 from tests.rules.machines import Machines
@@ -547,6 +548,33 @@ for row in x:
     both.append(row)
 a = torch.cat(both)  # DEV301: gpu1 gpu2
 """,
+    "what is joined to empty tensors": """
+x = torch.rand(4, 3, device=device) + 1
+found = torch.tensor([])
+rest = torch.zeros(0, 3)
+for row in x:
+    rest = torch.cat([rest.to(row), row[None]])
+    if found.sum() != 0:
+        found = torch.cat([found, row])
+    else:
+        found = row
+a = torch.cat([found, rest.flatten()])  #= gpu
+empty = torch.tensor([])
+b = torch.cat([empty, torch.zeros(2)])  #= cpu
+""",
+    "an empty tensor to which others are joined": """
+x = torch.rand(4, 3, device=device)
+kept = torch.empty(0)
+torch.cat([kept, x[0]])  # DEV301: gpu1 gpu2
+""",
+    "an attribute that grows": """
+class Collector:
+    def __init__(self):
+        self.kept = torch.empty(0)  # DEV303: gpu1 gpu2
+    def add(self, x):
+        self.kept = torch.cat([self.kept, x])
+Collector().add(torch.rand(3, device=device))
+""",
 }
 
 
@@ -689,3 +717,33 @@ def along(x, dim=None):
 def test_ranks(text: str, rank: int | None) -> None:
     made = Run(RANKS + f"made = {text}\n")["made"]
     assert isinstance(made, Tensor) and made.rank == rank
+
+
+HISTORY = """
+import torch
+from torch import nn
+class Recorder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.past = torch.zeros(0, 2)
+    def forward(self, x):
+        y = self.layer(x)
+        self.past = torch.cat([self.past, y])
+        return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "is_told"),
+    [
+        ("", True),
+        ("    def start(self, past):\n        self.past = past\n", False),
+        ("    def start(self, device):\n        self.past = self.past.to(device)\n", False),
+        ("    def start(self, name, past):\n        setattr(self, 'past', past)\n", False),
+        ("    def add(self, y):\n        self.past = torch.cat((self.past, y.cpu()))\n", True),
+        ("def start(recorder, past):\n    recorder.past = past\n", False),
+    ],
+)
+def test_an_attribute_that_others_may_fill_is_a_placeholder(more: str, is_told: bool) -> None:
+    assert bool(told(analysed(HISTORY + more), MixedDevices)) is is_told
