@@ -33,15 +33,16 @@ def is_untouched(machine: Machine, tensor: Tensor, written: ir.Attribute, frame:
 
 def _only_grows(machine: Machine, cls: Class, name: str) -> bool:
     """Whether nothing but constructors, and what is computed from the attribute itself, is ever put into it."""
+    classes = [part for part in mro(cls) if isinstance(part, Class)]
     built = {
         id(node)
-        for part in mro(cls)
-        if isinstance(part, Class)
+        for part in classes
         for method in part.node.body
         if isinstance(method, ir.Function) and method.name == "__init__"
         for node in walk(method)
     }
-    modules = {id(space.module): space.module for space in machine.namespaces.values()}
+    spaces = [*machine.namespaces.values(), *(part.frame.namespace for part in classes)]
+    modules = {id(space.module): space.module for space in spaces}
     return all(
         id(node) in built or _is_computed_from(node, name)
         for module in modules.values()

@@ -743,6 +743,7 @@ class Recorder(nn.Module):
         ("    def start(self, name, past):\n        setattr(self, 'past', past)\n", False),
         ("    def add(self, y):\n        self.past = torch.cat((self.past, y.cpu()))\n", True),
         ("def start(recorder, past):\n    recorder.past = past\n", False),
+        ("    def cuda(self):\n        self.past = self.past.cuda()\n        return self\nprint('ready')\n", False),
     ],
 )
 def test_an_attribute_that_others_may_fill_is_a_placeholder(more: str, is_told: bool) -> None:
