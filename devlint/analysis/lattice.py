@@ -18,6 +18,7 @@ from devlint.analysis.values import (
     NUMBER,
     POISON,
     SCALAR,
+    SOME_RANK,
     STRING,
     UNKNOWN,
     Array,
@@ -196,7 +197,8 @@ class Loss:
             self.lost = True
             self.named = self.named or (a.device is not None and b.device is not None)
         device = a.device if a.device == b.device else None
-        joined = Tensor(device, a.rank if a.rank == b.rank else None, a.origin if device else None)
+        rank = a.rank if a.rank == b.rank else SOME_RANK if a.rank and b.rank else None
+        joined = Tensor(device, rank, a.origin if device else None)
         if device is None:
             joined.behind = a.behind or b.behind or (None if self.behind is None else self.behind[0])
         joined.assumed = a.assumed and b.assumed

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.devices import source_text
 from devlint.analysis.events import CauseKind, MixedDevices, Operand, Site
+from devlint.analysis.lacking import comes_surely
 from devlint.analysis.machine import Crash
 from devlint.analysis.origins import marks
+from devlint.analysis.placeholders import is_untouched
 from devlint.analysis.results import is_any_content, loaded_tensor
 from devlint.analysis.roots import trace_root, unmoved_owner
 from devlint.analysis.staleness import is_stale
@@ -81,6 +83,7 @@ def meet(
     poisoned: Tensor | None = None
     first: Tensor | None = None
     unknown = False
+    empty: list[tuple[Tensor, Part]] = []
     lost: list[ChoiceKey] = []
     for part in parts:
         for tensor in operands_in(part.value):
@@ -95,6 +98,8 @@ def meet(
                 lost.append(tensor.behind)
             if tensor.device is None or tensor.size == 0:
                 unknown = True  # an empty tensor is a placeholder: what is computed later takes its place
+                if tensor.device is not None and part.demand == "strict" and isinstance(part.value, Sequence):
+                    empty.append((tensor, part))
                 continue
             if part.demand in ("index",):
                 if tensor.device != "cpu":
@@ -108,6 +113,8 @@ def meet(
         return poisoned, True
     if lost:
         note_lost(machine, lost, bool(strict), node)
+    if empty and strict:
+        strict = [pair for pair in empty if _surely_joined(machine, *pair, strict, frame)] + strict
     if len({tensor.device for tensor, _ in strict}) > 1:
         clash(machine, strict, operation, node, frame, callee, cause)
         return None, True
@@ -123,6 +130,20 @@ def meet(
     return (first if first is not None and first.device is None else None) or (
         first if not welcome else Tensor(None, first.rank if first else None)
     ), False
+
+
+def _surely_joined(
+    machine: Machine, tensor: Tensor, part: Part, others: Items[tuple[Tensor, Part]], frame: Frame
+) -> bool:
+    """Whether an empty tensor is surely still empty where tensors elsewhere are joined to it."""
+    if all(other.device == tensor.device for other, _ in others) or not comes_surely(machine, frame):
+        return False
+    written, is_item = _written(tensor, part)
+    if is_item:
+        return False
+    if isinstance(written, ir.Name):
+        return not machine.protocol or (tensor.origin is not None and tensor.origin.frame is frame)
+    return isinstance(written, ir.Attribute) and is_untouched(machine, tensor, written, frame)
 
 
 def note_lost(machine: Machine, lost: list[ChoiceKey], is_known: bool, node: ir.Node) -> None:

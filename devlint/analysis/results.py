@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.dispatch import (
     Call,
 )
+from devlint.analysis.ranks import is_dtype, result_rank
 from devlint.analysis.values import (
     ANY_SIZE,
     BOOL,
@@ -30,7 +30,6 @@ from devlint.analysis.values import (
     Scalar,
     Sequence,
     Tensor,
-    Unknown,
     Value,
     const,
     constant,
@@ -41,8 +40,6 @@ from devlint.semantics import libraries
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
     from devlint.semantics.table import Row
-
-_DTYPE = re.compile(r"torch\.(u?int|b?float|complex|uint|bool|half|double|long|short)\d*(_\w+)?")
 
 
 def derived(tensor: Tensor, rank: int | None = -1) -> Tensor:
@@ -107,23 +104,6 @@ def shape(value: Tensor) -> Value:
     return made
 
 
-def product_rank(left: Value, right: Value) -> int | None:
-    """The rank of `left @ right`: of two vectors a number, else at least one dimension."""
-    ranks = [value.rank if isinstance(value, Tensor) else None for value in (left, right)]
-    if ranks == [1, 1]:
-        return 0
-    return None if None in ranks else SOME_RANK
-
-
-def broadcast_rank(values: list[Value]) -> int | None:
-    """The rank of an elementwise result."""
-    ranks = [value.rank for value in values if isinstance(value, Tensor)]
-    if any(rank is None for rank in ranks) or any(isinstance(value, Unknown) for value in values):
-        known = [rank for rank in ranks if rank]
-        return SOME_RANK if known else None
-    return max((rank for rank in ranks if rank is not None), default=None)
-
-
 # -- results of table rows
 
 
@@ -170,7 +150,7 @@ def _result_dtype(row: Row, main: Tensor, bound: dict[str, Any]) -> str | None:
         return dtype_of(bound["dtype"])
     if name in _DTYPES:
         return _DTYPES[name]
-    if main.dtype is None or _is_dtype(bound.get("size")) or row.name.startswith("torch.fft."):
+    if main.dtype is None or is_dtype(bound.get("size")) or row.name.startswith("torch.fft."):
         return None
     if not is_floating(main.dtype) and name not in _ONLY_ARRANGES:
         return None
@@ -193,14 +173,17 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
     out = bound.get("out")
     if isinstance(out, Value) and not is_none(out) and result == "tensor":
         return out if isinstance(out, Tensor) else Tensor(None)
-    made = build(result, main, None if call.open and row.rank == "loss" else result_rank(row, main, bound))
+    rank = None if call.open and row.rank == "loss" else result_rank(row, main, bound)
+    if result == "tensors" and result != row.result:
+        rank = SOME_RANK  # `nonzero(as_tuple=True)`, `unique(return_inverse=True)`
+    made = build(result, main, rank)
     if result.endswith(", lengths)") and isinstance(made, Sequence):
         made.items[-1] = Tensor("cpu", 1, machine.origin("host", call.node, call.frame, "cpu", row.name))
     if isinstance(made, Tensor):
         made.dtype = _result_dtype(row, main, bound)
         made.is_element = main.is_element and made.rank is None and row.rank in ("keep", "broadcast")
         kept = row.effect == "keep" and row.rank == "keep" and row.short not in _TURNS
-        picked = row.effect == "keep" and main.size == ANY_SIZE and row.rank in ("some", "unknown")
+        picked = row.effect == "keep" and main.size == ANY_SIZE and row.rank in _RESHAPED
         if kept or picked or (main.size == 0 and row.rank == "broadcast"):
             made.size = main.size
     if "picks" in row.flags and result in (row.result, "tensors"):
@@ -224,90 +207,14 @@ def _form(row: Row, bound: dict[str, Any]) -> str:
     return row.result
 
 
+_RESHAPED = frozenset({"some", "unknown", "kept", "more", "less", "flat", "squeezed", "along"})
+"""Ranks of what is given another form, and stays empty if it was."""
 _NO_TENSORS = frozenset({"none", "scalar", "bool", "string", "list", "shape", "dtype", "device"})
 _TURNS = frozenset(
     "adjoint constant_pad_nd moveaxis movedim multinomial narrow narrow_copy permute rot90 split swapaxes swapaxes_ "
     "swapdims swapdims_ t t_ tensor_split topk transpose transpose_ unravel_index T mT H mH".split()
 )
 """What keeps the number of dimensions, but not the length of the first."""
-
-
-def result_rank(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
-    """The rank of a result."""
-    rank = row.rank
-    if rank == "keep":
-        return main.rank
-    if rank == "zero":
-        return 0
-    if rank == "reduce":
-        reduction = constant(bound.get("reduction"))
-        if "reduction" in {p.name for p in row.parameters}:
-            return 0 if reduction in (..., "mean", "sum") and not isinstance(bound.get("reduction"), Unknown) else None
-        dim = bound.get("dim")
-        if isinstance(dim, list):
-            dim = dim[0] if dim else None
-        if dim is None or (isinstance(dim, Const) and dim.value is None):
-            return 0 if constant(bound.get("keepdim")) is not True else main.rank
-        if constant(bound.get("keepdim")) is True:
-            return main.rank
-        if main.rank is None:
-            return None
-        return SOME_RANK if main.rank >= SOME_RANK else max(main.rank - 1, 0)
-    if rank == "loss":
-        return 0 if _is_reduced(bound) else None
-    if rank == "some":
-        return SOME_RANK
-    if rank == "size":
-        return main.rank if _is_dtype(bound.get("size")) else created_rank(row, bound, None)
-    if rank == "broadcast":
-        values = [v for name, _ in row.demands for v in [bound.get(name)] if isinstance(v, Value)]
-        return broadcast_rank([main, *values])
-    if rank.isdigit():
-        return int(rank)
-    return SOME_RANK if main.rank == SOME_RANK and "inplace" in row.flags else None
-
-
-def _is_reduced(bound: dict[str, Any]) -> bool:
-    """Whether a loss surely comes back as one number."""
-    reduction = bound.get("reduction")
-    if any(isinstance(bound.get(name), Value) for name in ("reduce", "size_average")):
-        return False
-    return reduction is None or constant(reduction) in ("mean", "sum", "batchmean", "elementwise_mean")
-
-
-def _is_dtype(size: Any) -> bool:
-    """Whether a dtype stands where sizes would: `x.view(torch.int32)`."""
-    only = size[0] if isinstance(size, list) and len(size) == 1 else size
-    return (isinstance(only, Scalar) and only.kind == "dtype") or (
-        isinstance(only, External) and _DTYPE.fullmatch(only.path) is not None
-    )
-
-
-def created_rank(row: Row, bound: dict[str, Any], template: Tensor | None) -> int | None:
-    """The rank of what a factory makes."""
-    if row.rank == "size":
-        size = bound.get("size", bound.get("shape", bound.get("repeats")))
-        if size is None and isinstance(bound.get("high"), Sequence):
-            size = bound["high"]  # `torch.randint(high, size)`
-        if isinstance(size, list):
-            if len(size) == 1 and isinstance(size[0], Sequence):
-                size = size[0]
-            elif len(size) == 1 and isinstance(size[0], Unknown):
-                return SOME_RANK
-            else:
-                return len(size)
-        if isinstance(size, Sequence):
-            return len(size.items) if not size.open else SOME_RANK if size.items else None
-        return None if size is None else SOME_RANK
-    if row.rank.isdigit():
-        return int(row.rank)
-    if row.rank == "zero":
-        return 0
-    if row.rank == "some":
-        return SOME_RANK
-    if row.rank == "keep" and template is not None:
-        return template.rank
-    return SOME_RANK if row.effect == "create" else None
 
 
 def row_named(row: Row, made: Tensor, bound: dict[str, Any], call: Call) -> Value:
@@ -325,9 +232,9 @@ def build(form: str, main: Tensor, rank: int | None) -> Value:
     if form == "array":
         return Array()
     if form == "tensors":
-        return Sequence("tuple", [derived(main, main.rank), derived(main, main.rank)], True)
+        return Sequence("tuple", [derived(main, rank), derived(main, rank)], True)
     if form.startswith("tuple("):
-        return Sequence("tuple", [_without_dtype(build(part, main, None)) for part in _split(form[6:-1])])
+        return Sequence("tuple", [_without_dtype(build(part, main, rank)) for part in _split(form[6:-1])])
     if form.startswith("mapping("):
         return Mapping({name: _without_dtype(derived(main, rank)) for name in _split(form[8:-1])}, None, True)
     if form == "outputs":

@@ -17,8 +17,8 @@ from devlint.analysis.indexing import clash_index
 from devlint.analysis.leaves import NoGradient, lacks_argument
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, meet, operand, operands_in, tensors_in
+from devlint.analysis.ranks import created_rank
 from devlint.analysis.results import (
-    created_rank,
     dtype_of,
     nesting,
     plain_result,
@@ -219,7 +219,7 @@ def _meet_row(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> 
         if any(t.device == POISON for t in found):
             return None, True
         for tensor in found:
-            if main is None or (main.device == "cpu" and main.rank == 0) or (main.device is None and tensor.device):
+            if main is None or _yields(main, tensor):
                 main = tensor
         if main is not None and row.effect in ("keep", "follow", "cross", "index"):
             break
@@ -227,6 +227,13 @@ def _meet_row(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> 
             return Tensor(None), False
     _demand_generator(machine, row, call, bound, main)
     return main, False
+
+
+def _yields(main: Tensor, other: Tensor) -> bool:
+    """Whether the result is rather where the other one is: the first is a number, empty, or nobody knows where."""
+    if main.size == 0 and other.size != 0:
+        return True
+    return (main.device == "cpu" and main.rank == 0) or (main.device is None and other.device is not None)
 
 
 def _variadic(call: Call, row: Row, name: str, demand: str, values: list[Value]) -> list[Part]:

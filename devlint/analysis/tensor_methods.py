@@ -418,8 +418,11 @@ def method_nothing(machine: Machine, value: Tensor, call: Call, name: str) -> Va
     return NONE
 
 
-@on(METHODS, "unsqueeze", "unsqueeze_")
-def method_unsqueeze(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
-    """One dimension more."""
-    made = derived(value, value.rank + 1 if value.rank is not None and value.rank < SOME_RANK else SOME_RANK)
-    return value if name.endswith("_") else made
+@on(METHODS, "squeeze_", "unsqueeze_")
+def method_reshape_in_place(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`tensor.squeeze_()`: the tensor itself gets another number of dimensions."""
+    row = table.method(name.removesuffix("_"))
+    assert row is not None
+    made = apply_row(machine, row, call, value)
+    machine.store.set(value, "rank", made.rank if isinstance(made, Tensor) else None)
+    return value

@@ -18,14 +18,13 @@ from devlint.analysis.leaves import NoGradient, gradient_of
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, meet
 from devlint.analysis.plain import ancestors
+from devlint.analysis.ranks import broadcast_rank, product_rank
 from devlint.analysis.results import (
-    broadcast_rank,
     derived,
     device_of,
     is_any_content,
     is_floating,
     loaded_tensor,
-    product_rank,
     shape,
 )
 from devlint.analysis.rows import apply_row

@@ -169,7 +169,7 @@ def test_a_lost_device_is_told(a: Value, b: Value) -> None:
         (Unknown("args.a"), Unknown("args.b"), ("unknown", None)),
         (Unknown("args.a"), Unknown("args.a", True), ("unknown", "args.a")),
         (External("a.b"), External("a.b"), ("external", "a.b")),
-        (Tensor("cpu", 1), Tensor("cpu", 2), ("tensor", "cpu", None, None, None, None, False)),
+        (Tensor("cpu", 0), Tensor("cpu", 2), ("tensor", "cpu", None, None, None, None, False)),
         (Array(1), Array(2), ("array", None)),
     ],
 )

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from devlint.analysis.events import ToHost
-from devlint.analysis.values import Tensor, Unknown
+from devlint.analysis.events import MixedDevices, ToHost
+from devlint.analysis.values import SOME_RANK, Tensor, Unknown
+from tests.analysis.analysed import analysed, told
 from tests.analysis.annotated import assert_observed, assert_predicted
 from tests.analysis.programs import Run
 from tests.rules.machines import Machines
@@ -547,6 +548,33 @@ for row in x:
     both.append(row)
 a = torch.cat(both)  # DEV301: gpu1 gpu2
 """,
+    "what is joined to empty tensors": """
+x = torch.rand(4, 3, device=device) + 1
+found = torch.tensor([])
+rest = torch.zeros(0, 3)
+for row in x:
+    rest = torch.cat([rest.to(row), row[None]])
+    if found.sum() != 0:
+        found = torch.cat([found, row])
+    else:
+        found = row
+a = torch.cat([found, rest.flatten()])  #= gpu
+empty = torch.tensor([])
+b = torch.cat([empty, torch.zeros(2)])  #= cpu
+""",
+    "an empty tensor to which others are joined": """
+x = torch.rand(4, 3, device=device)
+kept = torch.empty(0)
+torch.cat([kept, x[0]])  # DEV301: gpu1 gpu2
+""",
+    "an attribute that grows": """
+class Collector:
+    def __init__(self):
+        self.kept = torch.empty(0)  # DEV303: gpu1 gpu2
+    def add(self, x):
+        self.kept = torch.cat([self.kept, x])
+Collector().add(torch.rand(3, device=device))
+""",
 }
 
 
@@ -609,3 +637,114 @@ def test_a_loss_is_one_number_unless_it_is_not_reduced(text: str, rank: int | No
 def test_a_tensor_is_no_scalar_of_numpy() -> None:
     run = Run("import numpy as np, torch\na = np.isscalar(torch.zeros(3))\nb = np.isscalar(2.5)\n")
     assert run["a"].value is False and run["b"].value is True  # type: ignore[attr-defined]
+
+
+RANKS = """
+import torch, torch.nn.functional as F
+from torch import nn
+a, b, c = torch.zeros(4), torch.zeros(1, 4), torch.zeros(3, 1, 4)
+some = a.diag()
+grown = []
+for n in range(3):
+    grown.append(torch.zeros(2, 4))
+def along(x, dim=None):
+    return x.sum(dim)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "rank"),
+    [
+        ("b.squeeze(0)", 1),
+        ("c.squeeze(0)", 3),
+        ("c.squeeze(1)", SOME_RANK),
+        ("c.squeeze((0, 1))", SOME_RANK),
+        ("torch.squeeze(c, dim=-2)", SOME_RANK),
+        ("a.unsqueeze(1).squeeze(1)", SOME_RANK),
+        ("torch.zeros(2, 1).T.squeeze((0, 1))", None),
+        ("c.squeeze()", None),
+        ("some.squeeze(0)", None),
+        ("torch.stack([a, a])", 2),
+        ("torch.stack([a for _ in range(3)])[0]", 1),
+        ("torch.stack(grown)", 3),
+        ("torch.stack([some, some])", SOME_RANK),
+        ("torch.stack([torch.tensor(1.0)])[0]", 0),
+        ("torch.stack([a.sum(), a.mean()]).mean(0)", 0),
+        ("torch.cat([b, b])[0]", 1),
+        ("torch.cat(grown)", 2),
+        ("torch.cat([torch.zeros(0), b])", 2),
+        ("torch.cat([a, a])[0]", 0),
+        ("torch.cat([some, some])", SOME_RANK),
+        ("torch.hstack([a, a])", 1),
+        ("torch.vstack([a, a])", 2),
+        ("torch.dstack([a, a])", 3),
+        ("c.select(2, 0)", 2),
+        ("a.select(0, 0)", 0),
+        ("c.unbind(0)[0]", 2),
+        ("c.chunk(3)[0]", 3),
+        ("c.flatten(1)", 2),
+        ("c.flatten(0, 1)", 2),
+        ("c.flatten()", 1),
+        ("some.flatten()", 1),
+        ("torch.tile(a, (2, 1))", 2),
+        ("c.repeat_interleave(2, dim=0)", 3),
+        ("c.repeat_interleave(2)", 1),
+        ("torch.matmul(c, a)", 2),
+        ("a @ a", 0),
+        ("c @ c.mT", 3),
+        ("torch.einsum('b i, i j -> b j', b, b.T)", 2),
+        ("torch.einsum('i,i', a, a)", 0),
+        ("torch.einsum('...i->...', c)", None),
+        ("torch.tensordot(b, b.T, dims=1)", 2),
+        ("torch.cdist(b, b)", 2),
+        ("torch.meshgrid(a, a)[0]", 2),
+        ("F.one_hot(torch.arange(3))", 2),
+        ("F.embedding(torch.arange(3), b)", 2),
+        ("nn.Conv1d(1, 2, 1)(c)", 3),
+        ("nn.LSTM(4, 2)(c)[0]", 3),
+        ("nn.LSTM(4, 2)(c)[1][0]", 3),
+        ("F.max_pool1d(c, 2)", 3),
+        ("c.mean((0, 1))", 1),
+        ("b.mean(dim=(0, 1))", 0),
+        ("a.std(False)", 0),
+        ("along(b)", 0),
+        ("b.kthvalue(1).values", 1),
+        ("b.nonzero(as_tuple=True)[0]", SOME_RANK),
+        ("c.squeeze_(1)", SOME_RANK),
+        ("c.unsqueeze_(1)", 4),
+    ],
+)
+def test_ranks(text: str, rank: int | None) -> None:
+    made = Run(RANKS + f"made = {text}\n")["made"]
+    assert isinstance(made, Tensor) and made.rank == rank
+
+
+HISTORY = """
+import torch
+from torch import nn
+class Recorder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.past = torch.zeros(0, 2)
+    def forward(self, x):
+        y = self.layer(x)
+        self.past = torch.cat([self.past, y])
+        return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "is_told"),
+    [
+        ("", True),
+        ("    def start(self, past):\n        self.past = past\n", False),
+        ("    def start(self, device):\n        self.past = self.past.to(device)\n", False),
+        ("    def start(self, name, past):\n        setattr(self, 'past', past)\n", False),
+        ("    def add(self, y):\n        self.past = torch.cat((self.past, y.cpu()))\n", True),
+        ("def start(recorder, past):\n    recorder.past = past\n", False),
+        ("    def cuda(self):\n        self.past = self.past.cuda()\n        return self\nprint('ready')\n", False),
+    ],
+)
+def test_an_attribute_that_others_may_fill_is_a_placeholder(more: str, is_told: bool) -> None:
+    assert bool(told(analysed(HISTORY + more), MixedDevices)) is is_told

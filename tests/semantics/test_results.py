@@ -14,13 +14,15 @@ from agreement import chosen_samples, forms
 from torch import nn
 from torch.testing._internal.common_methods_invocations import op_db
 
+from devlint.analysis.ranks import result_rank
+from devlint.analysis.values import SOME_RANK, UNKNOWN, Sequence, Tensor, const
 from devlint.semantics import table
 
 warnings.simplefilter("ignore")
 
 EVERY = int(os.environ.get("DEVLINT_EVERY_NTH_OPERATOR", "3"))
-# gather: an empty index may have any number of dimensions.
-RANKS_APART = ("torch.gather", "torch.Tensor.gather")
+# gather: an empty index may have any number of dimensions. embedding: the sample takes the weight first.
+RANKS_APART = ("torch.gather", "torch.Tensor.gather", "torch.nn.functional.embedding")
 
 
 def calls() -> Iterator[tuple[table.Row, dict[str, Any], Any]]:
@@ -97,16 +99,29 @@ def rank_is(row: table.Row, bound: dict[str, Any], rank: int) -> bool:
         return rank >= 1
     if row.rank.isdigit():
         return rank == int(row.rank)
-    if row.rank == "reduce":
-        dim = bound.get("dim")
-        reduced = not bound.get("keepdim") and (dim is None or isinstance(dim, torch.Tensor))
-        return rank == 0 or not reduced or isinstance(dim, torch.Tensor)
     if row.rank == "loss":
         return rank == 0 or bound.get("reduction") == "none"
     if row.rank == "broadcast":
         tensors = [value for name in row.concerned if isinstance(value := bound.get(name), torch.Tensor)]
         return rank == max((tensor.dim() for tensor in tensors), default=rank)
-    return True
+    if "inplace" in row.flags:
+        return True  # the first argument has changed already
+    main = abstract(first) if isinstance(first, torch.Tensor) else Tensor(None)
+    given = {
+        name: [abstract(part) for part in value] if row.kinds.get(name) == "variadic" else abstract(value)
+        for name, value in bound.items()
+    }
+    computed = result_rank(row, main, given)
+    return computed is None or rank == computed or (computed >= SOME_RANK and rank >= 1)
+
+
+def abstract(value: Any) -> Any:
+    """An argument as the interpreter has it."""
+    if isinstance(value, torch.Tensor):
+        return Tensor("cpu", value.dim(), size=value.shape[0] if value.dim() else None)
+    if isinstance(value, (list, tuple)):
+        return Sequence("tuple", [abstract(part) for part in value])
+    return const(value) if value is None or isinstance(value, (bool, int, float, str)) else UNKNOWN
 
 
 def test_results_are_of_the_kind_that_the_row_says(results: list[tuple[table.Row, dict[str, Any], Any]]) -> None:

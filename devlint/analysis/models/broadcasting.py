@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.devices import default_device
 from devlint.analysis.dispatch import Call, models
-from devlint.analysis.results import broadcast_rank, derived
+from devlint.analysis.ranks import broadcast_rank
+from devlint.analysis.results import derived
 from devlint.analysis.values import SOME_RANK, UNKNOWN, Const, Scalar, Sequence, Tensor, Value
 
 if TYPE_CHECKING:

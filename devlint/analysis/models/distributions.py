@@ -8,7 +8,8 @@ from devlint.analysis.access import assign_attribute, call_value
 from devlint.analysis.classes import find
 from devlint.analysis.dispatch import Call, models
 from devlint.analysis.meeting import Part, meet
-from devlint.analysis.results import broadcast_rank, build, derived
+from devlint.analysis.ranks import broadcast_rank
+from devlint.analysis.results import build, derived
 from devlint.analysis.values import (
     POISON,
     SCALAR,

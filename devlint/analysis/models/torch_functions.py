@@ -335,12 +335,15 @@ def is_tensor(machine: Machine, call: Call) -> Value:
 def several(machine: Machine, call: Call) -> Value | None:
     """`torch.meshgrid(x, y)`: as many tensors as it takes."""
     values = call.positional
+    is_open = call.open
     if len(values) == 1 and isinstance(values[0], Sequence):
+        is_open = is_open or values[0].open
         values = values[0].items
     made = combine(machine, values, call.node, call.frame, "meshgrid")
     if not isinstance(made, Tensor):
         return UNKNOWN
-    return Sequence("tuple", [derived(made, SOME_RANK) for _ in values], call.open)
+    rank = SOME_RANK if is_open else len(values)
+    return Sequence("tuple", [derived(made, rank) for _ in values], is_open)
 
 
 # -- contexts

@@ -1,0 +1,74 @@
+"""Empty tensors that stand in attributes until something is joined to them, and who else may put another there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devlint.analysis.classes import external_bases, mro
+from devlint.analysis.values import Class, Instance, Tensor
+from devlint.syntax import ir
+from devlint.syntax.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+
+_CALL_NO_HOOKS = frozenset({"torch.nn.Module", "object"})
+"""Bases that call no method of a class that the program doesn't call."""
+
+
+def is_untouched(machine: Machine, tensor: Tensor, written: ir.Attribute, frame: Frame) -> bool:
+    """Whether the tensor that an attribute holds is surely the one that stands there when a program comes here."""
+    owner = frame.names.get(written.value.id) if isinstance(written.value, ir.Name) else None
+    if not isinstance(owner, Instance) or not isinstance(owner.cls, Class):
+        return False
+    if owner.fields.get(written.name) is not tensor:
+        return False
+    if not machine.protocol and _CALL_NO_HOOKS.issuperset(external_bases(owner.cls)):
+        return True
+    return _only_grows(machine, owner.cls, written.name)
+
+
+def _only_grows(machine: Machine, cls: Class, name: str) -> bool:
+    """Whether nothing but constructors, and what is computed from the attribute itself, is ever put into it."""
+    classes = [part for part in mro(cls) if isinstance(part, Class)]
+    built = {
+        id(node)
+        for part in classes
+        for method in part.node.body
+        if isinstance(method, ir.Function) and method.name == "__init__"
+        for node in walk(method)
+    }
+    spaces = [*machine.namespaces.values(), *(part.frame.namespace for part in classes)]
+    modules = {id(space.module): space.module for space in spaces}
+    return all(
+        id(node) in built or _is_computed_from(node, name)
+        for module in modules.values()
+        if name in module.text
+        for node in _writes(module, name)
+    )
+
+
+def _writes(module: ir.Module, name: str) -> Iterator[ir.Node]:
+    """The nodes of a file that put something into an attribute of this name."""
+    for node in walk(module.body):
+        if isinstance(node, ir.Assign):
+            targets = node.targets
+        elif isinstance(node, (ir.For, ir.Augment)):
+            targets = [node.target]
+        else:
+            if isinstance(node, ir.Call) and any(getattr(part, "value", None) == name for part in node.args):
+                yield node
+            continue
+        if any(isinstance(part, ir.Attribute) and part.name == name for part in walk(targets)):
+            yield node
+
+
+def _is_computed_from(node: ir.Node, name: str) -> bool:
+    """Whether an assignment puts in what is joined to the attribute itself: `self.seen = torch.cat([self.seen, x])`."""
+    if not isinstance(node, ir.Assign) or not isinstance(node.value, ir.Call):
+        return False
+    items = [item for given in node.value.args if isinstance(given, ir.Display) for item in given.items]
+    return any(isinstance(item, ir.Attribute) and item.name == name for item in items)
