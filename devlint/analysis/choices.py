@@ -118,6 +118,11 @@ def is_gpu_option(key: str) -> bool:
     return any(word in name for word in ("cuda", "gpu", "cpu", "device", "accel"))
 
 
+def counts_gpus(key: ChoiceKey) -> bool:
+    """Whether a condition is an option about GPUs, so that numbers behind it may be those of GPUs."""
+    return isinstance(key, str) and is_gpu_option(key)
+
+
 def are_independent(one: ChoiceKey, other: ChoiceKey) -> bool:
     """Whether two conditions are options of the user's that may have any answers together.
 
