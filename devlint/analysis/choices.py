@@ -23,6 +23,7 @@ from devlint.analysis.values import (
     BOOL,
     CUT,
     RESULT_IS_NONE,
+    WHERE,
     Answer,
     Const,
     Maybe,
@@ -312,7 +313,7 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
             machine.vouched.add(key)
             machine.guards += 1
         return YES if settled is polarity else NO
-    is_free = value is not CUT and not _asks_where(machine, test)
+    is_free = value is not CUT and value is not WHERE and not _asks_where(machine, test)
     decision = Decision(None, key, choice, polarity, is_free, default)
     decision.is_cut = value is CUT
     asks_content = kind is Tensor or (isinstance(test, ir.Compare) and test.operator not in ("is", "is-not"))
