@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import ANY_NAME, call_value, has_attribute
 from devlint.analysis.binding import annotated
+from devlint.analysis.choices import counts_gpus
 from devlint.analysis.control import one_way
 from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, CALL, METHOD, MODELS, VALUES, Call, on
 from devlint.analysis.frames import Frame, Locals
@@ -221,7 +222,9 @@ def _result(machine: Machine, function: Function, frame: Frame, body: ir.Body, s
     if frame.returns is None:
         return value
     before, machine.loss.lost = machine.loss.lost, False
+    machine.loss.counts_gpus = any(counts_gpus(key) for key, _ in frame.return_keys)
     joined = machine.loss.values(frame.returns, value)
+    machine.loss.counts_gpus = False
     if machine.loss.lost or isinstance(value, (Tensor, DeviceValue, Instance)):
         for key, choice in frame.return_keys:
             if machine.loss.lost and choice is not None:

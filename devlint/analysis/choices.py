@@ -23,6 +23,7 @@ from devlint.analysis.values import (
     BOOL,
     CUT,
     RESULT_IS_NONE,
+    WHERE,
     Answer,
     Const,
     Maybe,
@@ -116,6 +117,11 @@ def is_gpu_option(key: str) -> bool:
     """Whether an option of the program is, by its name, about where it runs: `args.no_cuda`, `opt['gpu']`."""
     name = key.rpartition(".")[2].lower()
     return any(word in name for word in ("cuda", "gpu", "cpu", "device", "accel"))
+
+
+def counts_gpus(key: ChoiceKey) -> bool:
+    """Whether a condition is an option about GPUs, so that numbers behind it may be those of GPUs."""
+    return isinstance(key, str) and is_gpu_option(key)
 
 
 def are_independent(one: ChoiceKey, other: ChoiceKey) -> bool:
@@ -307,7 +313,7 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
             machine.vouched.add(key)
             machine.guards += 1
         return YES if settled is polarity else NO
-    is_free = value is not CUT and not _asks_where(machine, test)
+    is_free = value is not CUT and value is not WHERE and not _asks_where(machine, test)
     decision = Decision(None, key, choice, polarity, is_free, default)
     decision.is_cut = value is CUT
     asks_content = kind is Tensor or (isinstance(test, ir.Compare) and test.operator not in ("is", "is-not"))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import operator as op
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import iterate
 from devlint.analysis.derived import DeviceText
+from devlint.analysis.devices import indexed_device_name
 from devlint.analysis.dispatch import ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
 from devlint.analysis.lacking import LACKED, read_lacking
 from devlint.analysis.machine import Crash
@@ -133,6 +135,8 @@ def _join(machine: Machine, value: Const, call: Call) -> Value:
 
 
 def _format(machine: Machine, value: Const, call: Call) -> Value:
+    if not call.open and _names_gpu(value, (*call.positional, *call.keywords.values())):
+        return indexed_device_name(machine, call.node, call.frame)
     texts = [as_text(item) for item in call.positional]
     keywords = {name: as_text(item) for name, item in call.keywords.items()}
     known = call.with_arguments([item for item in texts if item], {k: v for k, v in keywords.items() if v})
@@ -197,7 +201,11 @@ def const_operator(
     if isinstance(left, Const) and isinstance(right, Const):
         return arithmetic(machine, operator, left, right, node, frame)
     if operator == "%" and isinstance(left, Const) and isinstance(left.value, (str, bytes)):
+        if _names_gpu(left, right.items if isinstance(right, Sequence) and right.kind == "tuple" else [right]):
+            return indexed_device_name(machine, node, frame)
         return _interpolate(machine, left, right, node, frame)
+    if operator == "+" and isinstance(left, Const) and left.value == "cuda:" and _is_some_text(right):
+        return indexed_device_name(machine, node, frame)
     if isinstance(left, (Const, Scalar)) and isinstance(right, (Const, Scalar)):
         return scalar_result(operator, left, right)
     if isinstance(left, Const) and isinstance(left.value, str) and isinstance(right, Unknown) and operator == "+":
@@ -205,6 +213,23 @@ def const_operator(
     if isinstance(right, Const) and isinstance(right.value, str) and isinstance(left, Unknown) and operator == "+":
         return STRING
     return None
+
+
+_INDEXED: Final = re.compile(r"cuda:(%[dis]|\{\w*(:d)?\})")
+"""Templates of the name of a GPU, with a place for its number."""
+
+
+def _names_gpu(template: Const, values: Iterable[Value]) -> bool:
+    """Whether a template with the number of a GPU is given one that is not known."""
+    given = list(values)
+    if len(given) != 1 or given[0].__class__ not in (Unknown, Scalar):
+        return False
+    return isinstance(template.value, str) and _INDEXED.fullmatch(template.value) is not None
+
+
+def _is_some_text(value: Value) -> bool:
+    """Whether what is added to a text is a text that is not known: nothing else can be."""
+    return value.__class__ is Unknown or (isinstance(value, Scalar) and value.kind in ("string", ""))
 
 
 def arithmetic(machine: Machine, operator: str, left: Const, right: Const, node: ir.Node, frame: Frame) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.choices import Decision, is_gpu_option
+from devlint.analysis.choices import counts_gpus
 from devlint.analysis.frames import Locals
 from devlint.analysis.lattice import carries_device
 from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal
@@ -64,7 +64,7 @@ def fork(
     del machine.path[depth:]
     machine.guards = guards
     loss.behind = behind(decision)
-    loss.counts_gpus = isinstance(decision.key, str) and is_gpu_option(decision.key)
+    loss.counts_gpus = counts_gpus(decision.key)
     signal = _rejoin(machine, frame, decision, first, second, first_delta, second_delta)
     loss.behind, loss.counts_gpus = None, False
     loss.lost = loss.lost or machine.grown != grown  # with a layer more it is another network
@@ -101,8 +101,9 @@ def either(
         return next(iter(results.values()))
     before, machine.loss.lost = machine.loss.lost, False
     machine.loss.behind = behind(decision)
+    machine.loss.counts_gpus = counts_gpus(decision.key)
     joined = machine.loss.values(results[True], results[False])
-    machine.loss.behind = None
+    machine.loss.behind, machine.loss.counts_gpus = None, False
     if machine.loss.lost and decision.is_free and decision.choice is not None:
         machine.promoted.setdefault(decision.key, decision.choice)
     note_either(machine, frame)

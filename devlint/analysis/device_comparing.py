@@ -10,7 +10,9 @@ from devlint.analysis.events import (
 from devlint.analysis.machine import Crash
 from devlint.analysis.values import (
     BOOL,
+    SOME_DEVICE,
     SOME_INDEX,
+    WHERE,
     Const,
     DeviceValue,
     Sequence,
@@ -41,8 +43,10 @@ def compare_devices(machine: Machine, symbol: str, left: Value, right: Value, no
     swapped = not isinstance(left, DeviceValue)
     device, other = (right, left) if swapped else (left, right)
     assert isinstance(device, DeviceValue)
+    if isinstance(other, DeviceValue) and device.type != other.type and "?" not in (device.type, other.type):
+        return const(symbol == "!=")
     if device.index == SOME_INDEX or (isinstance(other, DeviceValue) and other.index == SOME_INDEX):
-        return BOOL
+        return _not_known(device, other)
     if isinstance(other, DeviceValue):
         equal = device.type == other.type and device.index == other.index
         if not equal and device.type == other.type == "cuda" and (device.index is None) != (other.index is None):
@@ -53,7 +57,13 @@ def compare_devices(machine: Machine, symbol: str, left: Value, right: Value, no
         if parsed is not None and parsed[0] == device.type and parsed[1] in (None, device.index):
             _compared(machine, "string", symbol, node, frame, True, swapped)
         return const(symbol == "!=")
-    return BOOL
+    return _not_known(device, other)
+
+
+def _not_known(*sides: Value) -> Value:
+    """The answer that is not known, to a question that may be one where a tensor is."""
+    asked = any(side is SOME_DEVICE or (isinstance(side, DeviceValue) and side.of is not None) for side in sides)
+    return WHERE if asked else BOOL
 
 
 def _compare_text(symbol: str, text: DeviceValue, other: Value, on_the_right: bool) -> Value:

@@ -14,7 +14,7 @@ from devlint.analysis.events import (
     InvalidDevice,
     Site,
 )
-from devlint.analysis.machine import Crash
+from devlint.analysis.machine import FIRST_GPU, Crash
 from devlint.analysis.missing import UseKind, gone, missing_accelerator, unavailable
 from devlint.analysis.values import (
     NONE,
@@ -101,6 +101,8 @@ def resolve(
                 machine.consulted.add("rank")
         else:
             return None
+    elif isinstance(value, Scalar) and value.kind == "number" and machine.device_count:
+        device_type, index = "cuda", SOME_INDEX
     else:
         if isinstance(value, Instance) and isinstance(value.cls, External):
             if value.cls.path == "torch.cuda.device":
@@ -241,7 +243,7 @@ def use(
         machine.consulted.add("rank")
         if count:
             initialise(machine, site, operation, kind)
-            return None
+            return some_gpu(machine, count)
         return unavailable(machine, device_type, index, site, operation, literal, kind, node=node)
     if count == 0:
         machine.consulted.add("count" if machine.world.device_count else "named")
@@ -263,10 +265,19 @@ def use(
     if index is None:
         index = machine.state.current_device
         if index is None:
-            return None
+            return some_gpu(machine, count)
     if index >= count:
         return unavailable(machine, device_type, index, site, operation, literal, kind, node=node)
     return f"cuda:{index}"
+
+
+def some_gpu(machine: Machine, count: int) -> str | None:
+    """A GPU of which nobody knows the number: the only one that there is; of several, it is not known which.
+
+    A run of its own takes it for the first (`run._explore`), and tells what would be so on any.
+    """
+    machine.asked.add(FIRST_GPU)
+    return "cuda:0" if count == 1 or machine.takes_first else None
 
 
 _NO_USE = ("torch.set_default_device", "torch.Generator")
@@ -424,7 +435,7 @@ def enter_device(machine: Machine, value: DeviceValue, node: ir.Node, frame: Fra
     return leave
 
 
-def indexed_device_name(machine: Machine, index: Value, node: ir.FString, frame: Frame) -> Value:
+def indexed_device_name(machine: Machine, node: ir.Node, frame: Frame) -> Value:
     """`f"cuda:{i}"` with an index that is not known: a device of its own name."""
     made = DeviceValue("cuda", SOME_INDEX, machine.site(node, frame))
     made.is_text = True

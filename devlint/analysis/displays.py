@@ -166,6 +166,6 @@ def evaluate_fstring(machine: Machine, node: ir.FString, frame: Frame) -> Value:
             if not known:
                 continue
             if text in ("cuda:", "cuda") and isinstance(value, (Unknown, Scalar)):
-                return indexed_device_name(machine, value, node, frame)
+                return indexed_device_name(machine, node, frame)
             known = False
     return Const(text, site) if known else Scalar(kind="string")

@@ -12,7 +12,21 @@ import os
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias
 
 from devlint.analysis.dispatch import EVALUATE, EXECUTE, Call
-from devlint.analysis.events import Choice, DeviceCompared, Event, LoadWithoutMap, MarkKind, MixedDevices, Site
+from devlint.analysis.events import (
+    Choice,
+    CpuOnlyArgument,
+    DeviceCompared,
+    Event,
+    LoadWithoutMap,
+    MarkKind,
+    MixedDevices,
+    MovedParameter,
+    PinAccelerator,
+    Site,
+    Synchronized,
+    ToHost,
+    UnsynchronizedRead,
+)
 from devlint.analysis.frames import names_of_no_tensors
 from devlint.analysis.lattice import Loss
 from devlint.analysis.origins import Origin
@@ -21,6 +35,8 @@ from devlint.analysis.values import UNKNOWN, Class, Const, DeviceValue, Unknown,
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from devlint.analysis.backward import Hook
     from devlint.analysis.choices import ChoiceKey
     from devlint.analysis.entries import Built
@@ -200,6 +216,24 @@ def forget_evidence(machine: Machine, known: int) -> None:
         machine.evidence.popitem()
 
 
+FIRST_GPU: Final = ("the number of a GPU that is not known", "is 0")
+"""What is assumed in a run that takes GPUs of which nobody knows the number for the first."""
+
+_ON_ANY_GPU: Final = frozenset(
+    {CpuOnlyArgument, ToHost, PinAccelerator, UnsynchronizedRead, MovedParameter, Synchronized}
+)
+"""What happens with a tensor whichever GPU it is on."""
+
+_PLACES: Final = ("generator_device", "expected_device", "source", "target", "found")
+
+
+def holds_on_any_gpu(event: type[Event], facts: Mapping[str, Any]) -> bool:
+    """Whether something would happen whichever GPU a tensor is on: where a GPU meets the CPU, the number is nothing."""
+    if event is MixedDevices:
+        return any(operand.device == "cpu" for operand in facts["operands"])
+    return event in _ON_ANY_GPU or any(facts.get(place) == "cpu" for place in _PLACES)
+
+
 class Machine:
     """One world's interpreter. One machine runs all entry points of that world; `begin` resets what is per run."""
 
@@ -259,6 +293,8 @@ class Machine:
         self.steps = 0
         self.budget = budget
         self.assume = assume
+        self.takes_first = FIRST_GPU in assume
+        """Whether this run takes a GPU of which nobody knows the number for the first of several."""
         self.has_arguments = any(isinstance(key, str) and "sys.argv" in key for key in assume)
         self.defaults: dict[ChoiceKey, bool] = {}
         """Answers that were taken because the program is started without arguments."""
@@ -405,6 +441,8 @@ class Machine:
         if event not in self.wanted or (self.trying and self.is_caught(facts.get("error"))):
             return
         if self.quiet and event is not DeviceCompared:
+            return
+        if self.takes_first and not holds_on_any_gpu(event, facts):
             return
         root = root or site
         key = (event, root.key, facts.get("kind"), facts.get("cause"))

@@ -194,6 +194,9 @@ def clash(
     Raises:
         Crash: inside a `try`, whose handler the program goes to.
     """
+    if machine.takes_first and all(tensor.device != "cpu" for tensor, _ in operands):
+        _poison(machine, operands)  # it may be the same GPU
+        return
     if machine.trying:
         error = _error(operands, operation, callee)
         if machine.is_caught(error):

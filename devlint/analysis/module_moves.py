@@ -23,6 +23,7 @@ from devlint.analysis.opaque import forget_relatives, is_split
 from devlint.analysis.origins import Origin
 from devlint.analysis.values import (
     POISON,
+    SOME_INDEX,
     UNKNOWN,
     Bound,
     Class,
@@ -297,7 +298,8 @@ def move(machine: Machine, value: Instance, name: str, call: Call) -> Value:
         if target is None:
             device = use(machine, "cuda", None, call.node, call.frame, ".cuda")
         elif isinstance(target, (Unknown, Scalar)):
-            device = None if machine.device_count else use(machine, "cuda", None, call.node, call.frame, ".cuda")
+            some = SOME_INDEX if machine.device_count else None
+            device = use(machine, "cuda", some, call.node, call.frame, ".cuda")
         else:
             device = resolve(machine, target, call.node, call.frame, ".cuda")
     else:
@@ -308,7 +310,7 @@ def move(machine: Machine, value: Instance, name: str, call: Call) -> Value:
             return value
         if isinstance(target, Tensor):
             device = target.device
-        elif is_device_like(target) or isinstance(target, Instance):
+        elif is_device_like(target) or isinstance(target, (Instance, Scalar)):
             device = resolve(machine, target, call.node, call.frame, ".to")
         else:
             device = None

@@ -114,6 +114,8 @@ class Watcher(Machine):
         return [node for node in names if id(node) not in bound], [node for node in names if id(node) in bound]
 
     def _look(self, nodes: Sequence[ir.Name | ir.Attribute], frame: Frame) -> None:
+        if self.takes_first:
+            return
         for node in nodes:
             value = self._peek(node, frame)
             if value is None:

@@ -16,7 +16,7 @@ from devlint.analysis.choices import ChoiceKey, are_independent
 from devlint.analysis.entries import Entry, is_program, protocol_entries
 from devlint.analysis.events import Event
 from devlint.analysis.frames import Namespace
-from devlint.analysis.machine import Crash, Machine, OutOfBudget, State
+from devlint.analysis.machine import FIRST_GPU, Crash, Machine, OutOfBudget, State
 from devlint.analysis.outcomes import MAIN, Outcome, Pass, called_by_roots, stands, take_imports, taken_over
 from devlint.analysis.project import Project, module_name, run_body, run_file
 from devlint.analysis.reading import settle, weigh_evidence
@@ -303,6 +303,7 @@ class _Runner:
         if asked and by_protocol and self._is_all_in_place(machine, path, count):
             asked = []
         joint = _joint(machine, asked)
+        spent += self._on_the_first(machine, run, budget, {})
         for key in asked:
             for answer in (True, False):
                 if defaults.get(key) is answer or (answer and key in unlikely):
@@ -314,6 +315,7 @@ class _Runner:
                     break
                 self._attempt(machine, run, budget, {key: answer})
                 spent += machine.steps
+                spent += self._on_the_first(machine, run, budget, {key: answer})
         for assume in [] if by_protocol else [*_together(machine), *joint]:
             if any(assume.get(key) for key in unlikely):
                 continue
@@ -339,6 +341,18 @@ class _Runner:
             frozenset(testimony for testimony in found if testimony[0] == "computes"),
             frozenset(machine.called) if by_protocol else frozenset(),
         )
+
+    def _on_the_first(
+        self, machine: Machine, run: Callable[[], None], budget: int, assume: dict[ChoiceKey, bool]
+    ) -> int:
+        """Where a run just asked for one of several GPUs and nobody knows which: the same again on the first of them.
+
+        Returns the steps that it took.
+        """
+        if FIRST_GPU not in machine.asked or machine.world.device_count < 2:
+            return 0
+        self._attempt(machine, run, budget, {**assume, FIRST_GPU: True})
+        return machine.steps
 
     def _is_all_in_place(self, machine: Machine, path: str, count: int) -> bool:
         """Whether all that an entry met, whatever the conditions, stands where the protocol has put it.

@@ -33,6 +33,7 @@ from devlint.analysis.values import (
     NUMBER,
     POISON,
     SIZE,
+    SOME_INDEX,
     SOME_RANK,
     STRING,
     UNKNOWN,
@@ -86,9 +87,9 @@ def method_to(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     target = call.argument(0, "device")
     if target is None:
         target = call.keywords.get("other")
-    if isinstance(target, Scalar) and target.kind != "dtype":
+    if isinstance(target, Scalar) and target.kind not in ("dtype", "number"):
         return moved(machine, value, None, call)  # one of several numbers or names
-    if target is None or isinstance(target, (External, Scalar)):
+    if target is None or isinstance(target, External) or (isinstance(target, Scalar) and target.kind == "dtype"):
         made = derived(value)
         made.dtype = dtype_of(target if target is not None else call.keywords.get("dtype"))
         second = call.argument(1, "device") if "device" not in call.keywords else None
@@ -137,7 +138,10 @@ def method_cuda(machine: Machine, value: Tensor, call: Call, name: str) -> Value
         if machine.device_count == 0 and not machine.protocol:
             device = use(machine, "cuda", None, call.node, call.frame, ".cuda")
             return Tensor(device, value.rank)
-        return moved(machine, value, None, call)
+        some = None
+        if machine.device_count:
+            some = use(machine, "cuda", SOME_INDEX, call.node, call.frame, ".cuda")
+        return moved(machine, value, some, call)
     if target is None:
         device = use(machine, "cuda", None, call.node, call.frame, ".cuda")
     else:

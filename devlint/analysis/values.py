@@ -469,6 +469,8 @@ STRING: Final = Scalar(kind="string")
 BOOL: Final = Scalar(kind="bool")
 RESULT_IS_NONE: Final = Scalar(kind="bool")
 """Whether such a result is None (or is not)."""
+WHERE: Final = Scalar(kind="bool")
+"""Whether a tensor is on a device, where one of the two is not known: that follows, nobody chooses it."""
 DTYPE: Final = Scalar(kind="dtype")
 SIZE: Final = Scalar(low=1, kind="number")
 """A length or dimension: taken to be at least 1, as a loop is taken to run at least once."""

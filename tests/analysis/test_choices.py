@@ -124,6 +124,29 @@ def test_comparisons_are_choices() -> None:
     assert mixed(text.replace("x + y", "if args.gpu is None:\n    x + y")) == []
 
 
+@pytest.mark.parametrize(
+    "choose",
+    [
+        "index = args.gpu\n    if index is None:\n        index = last",
+        "index = args.gpu if args.gpu is not None else last",
+        "index = last if args.gpu is None else args.gpu",
+        "index = int(args.gpu) if args.gpu is not None else last",
+        "index = args.gpu if args.gpu else last",
+        "wanted = os.environ.get('GPU')\n    index = int(wanted) if wanted is not None else last",
+        "index = pick(last)",
+    ],
+)
+def test_the_number_of_a_gpu_unless_one_is_given(choose: str) -> None:
+    """That nothing is given is a run of its own, however that is written."""
+    text = "import os\ndef pick(last):\n    if args.gpu is not None:\n        return args.gpu\n    return last\n"
+    text += f"if torch.cuda.is_available():\n    last = torch.cuda.device_count() - 1\n    {choose}\n"
+    found = mixed(text + "    z = torch.zeros(2, device=torch.device('cuda', index))\n    z + y.cuda()\n")
+    assert [(world, [value for _, value in when]) for _, world, when in found] in (
+        [("gpu2", [True])],
+        [("gpu2", [False])],
+    )
+
+
 def test_two_flags_in_turn() -> None:
     text = "if args.cuda:\n    x = x.cuda()\nif args.half:\n    y = y.half()\nx + y\nif args.half:\n    x + y\n"
     assert {row for row, _, _ in mixed(text)} == {5}

@@ -125,7 +125,7 @@ def _enclose(
         return
     first = _first_device(machine, ids, devices, distributed)
     store.put(made.state, "first", first)
-    store.put(made.state, "scatters", first is not None or not distributed)
+    store.put(made.state, "scatters", first is not None or not distributed or (ids is not None and bool(devices)))
     indices = [device.partition(":")[2] for device in devices if device is not None]
     if len(indices) == len(devices) and all(indices) and not (distributed and ids is None):
         store.put(made.fields, "device_ids", Sequence("list", [const(int(index)) for index in indices]))
