@@ -159,7 +159,8 @@ class State:
     `misled`: a test that is always true sent this world to CUDA, which was told. `alive`: the program has not surely
     died of a device that is missing. `by_launcher`: the way that is run was started by a launcher, a process for each
     GPU. `collective`: the backend of init_process_group, None before. `hooks`: what waits for a backward pass.
-    `passes`: the devices of losses that had one, "" for one that is not known.
+    `passes`: the devices of losses that had one, "" for one that is not known. `deterministic`: what the program last
+    gave `use_deterministic_algorithms`.
     """
 
     __slots__ = (
@@ -180,6 +181,7 @@ class State:
         "by_launcher",
         "hooks",
         "passes",
+        "deterministic",
     )
 
     def __init__(self) -> None:
@@ -189,6 +191,7 @@ class State:
         self.cuda_unused = True
         self.cuda_used: Site | None = None
         self.may_spawn = False
+        self.deterministic: Value = Const(False)
         self.synchronizations = 0
         self.visible: tuple[int, ...] | None = None
         self.visible_text: str | None = None

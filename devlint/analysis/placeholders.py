@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
 
-_CALL_NO_HOOKS = frozenset({"torch.nn.Module", "object"})
+_CALL_NO_HOOKS = frozenset(
+    {"torch.nn.Module", "torch.utils.data.Dataset", "object", "abc.ABC", "typing.Generic", "typing.Protocol"}
+)
 """Bases that call no method of a class that the program doesn't call."""
 
 

@@ -20,6 +20,13 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 
 PROGRAMS = {
+    "deterministic algorithms": """
+a = torch.are_deterministic_algorithms_enabled()  #= False
+torch.use_deterministic_algorithms(True)
+b = torch.are_deterministic_algorithms_enabled()  #= True
+torch.use_deterministic_algorithms(False)
+c = torch.are_deterministic_algorithms_enabled()  #= False
+""",
     "an item of a list of all GPUs": """
 gpus = tuple(range(torch.cuda.device_count()))
 a = gpus  #= [] [0] [0,1]

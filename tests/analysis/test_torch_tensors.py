@@ -568,8 +568,16 @@ kept = torch.empty(0)
 torch.cat([kept, x[0]])  # DEV301: gpu1 gpu2
 """,
     "an attribute that grows": """
-class Collector:
+from abc import ABC, abstractmethod
+class Collecting(ABC):
+    @abstractmethod
+    def add(self, x):
+        ...
+class Collector(Collecting):
     def __init__(self):
+        self.kept = None
+        self.reset()
+    def reset(self):
         self.kept = torch.empty(0)  # DEV303: gpu1 gpu2
     def add(self, x):
         self.kept = torch.cat([self.kept, x])

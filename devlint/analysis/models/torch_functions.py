@@ -65,6 +65,20 @@ def current_device(machine: Machine, call: Call) -> Value:
     return Const(int(device[5:]))
 
 
+@models("torch.use_deterministic_algorithms")
+def use_deterministic_algorithms(machine: Machine, call: Call) -> Value:
+    """`use_deterministic_algorithms(mode)`: programs go other ways where there is no such algorithm on a GPU."""
+    mode = call.argument(0, "mode")
+    machine.store.set(machine.state, "deterministic", BOOL if mode is None else mode)
+    return NONE
+
+
+@models("torch.are_deterministic_algorithms_enabled")
+def are_deterministic_algorithms_enabled(machine: Machine, call: Call) -> Value:
+    """What the program asked for; who calls code that is entered by protocol may have asked for either."""
+    return BOOL if machine.protocol else machine.state.deterministic
+
+
 @models("torch.cuda.set_device")
 def set_device(machine: Machine, call: Call) -> Value:
     """`torch.cuda.set_device(device)`: changes the current device."""
