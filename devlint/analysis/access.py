@@ -120,7 +120,7 @@ def element(machine: Machine, value: Value, node: ir.Node, frame: Frame) -> Valu
     before = machine.loss.lost
     joined = found.items[0]
     for other in found.items[1:]:
-        joined = machine.loss.values(joined, other)
+        joined = machine.loss.without_bounds(joined, other)
     machine.loss.lost = before
     return joined
 

@@ -63,6 +63,8 @@ def _number(convert: type[int] | type[float]) -> Callable[[Machine, Call], Value
             return NUMBER
         if isinstance(value, Unknown) and value.path is not None:
             return Unknown(value.path, value.named, _converted(value.default))
+        if isinstance(value, Scalar) and value.numbers is not None:
+            return value
         return Scalar(value.low if isinstance(value, Scalar) else None, "number")
 
     return run

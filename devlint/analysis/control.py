@@ -228,7 +228,10 @@ def _keep_return(machine: Machine, frame: Frame, decision: Decision, signal: Sig
         return
     machine.loss.behind = None  # what returned before stood behind another
     value = signal.value
-    joined = value if frame.returns is None else machine.loss.join(frame.returns, value)
+    if frame.loops and not frame.returns_in_loop:
+        machine.store.set(frame, "returns_in_loop", True)
+    join = machine.loss.without_bounds if frame.returns_in_loop else machine.loss.join
+    joined = value if frame.returns is None else join(frame.returns, value)
     machine.store.set(frame, "returns", joined)
     choice = None if decision.is_cut else decision.choice
     machine.store.set(frame, "return_keys", [*frame.return_keys, (decision.key, choice)])
