@@ -93,9 +93,9 @@ class Decision:
         straight = self.polarity if self.choice.condition else self.polarity is self.choice.value
         return Choice(self.choice.condition, straight is holds, self.choice.site)
 
-    def guards(self, holds: bool) -> bool:
+    def guards(self, machine: Machine, holds: bool) -> bool:
         """Whether an option of the user's own stands guard where the condition holds (or does not)."""
-        return isinstance(self.key, str) and asks_for_gpu(self.key, holds is self.polarity)
+        return stands_guard(machine, self.key, isinstance(self.key, str), holds is self.polarity)
 
 
 @lru_cache(maxsize=4096)
@@ -104,12 +104,34 @@ def asks_for_gpu(key: str, answer: bool) -> bool:
 
     `args.cuda` is true, `args.gpu is None` is not, nor is `args.no_cuda` or `args.cpu`.
     """
-    if key.endswith((" is None", " == -1", " == ''")):
+    if key.endswith((" is None", " == -1", " == ''", " < 0")):
         return not answer
     name = key.rpartition(".")[2].lower()
     named = any(word in name for word in ("cuda", "gpu", "accel"))
     against = "cpu" in name or (named and name.startswith(("no", "disable", "without")))
     return answer is not against
+
+
+def stands_guard(machine: Machine, key: ChoiceKey, named: bool, answer: bool) -> bool:
+    """Whether a condition with this answer guards what needs a GPU: an option does (`named`), and, where there is none,
+    a name that speaks of GPUs, though nobody knows what it holds (`config.use_gpu` of what another file gave)."""
+    text = key if isinstance(key, str) else key[1] if len(key) == 2 else ""
+    if text.startswith("("):
+        text = text[1:-1]
+    if not text or not asks_for_gpu(text, answer):
+        return False
+    return named or (machine.device_count == 0 and _speaks_of_gpu(text))
+
+
+@lru_cache(maxsize=4096)
+def _speaks_of_gpu(text: str) -> bool:
+    """Whether what is asked for, or compared with a constant, has a name of GPUs."""
+    asked = _ASKED.fullmatch(text)
+    name = "" if asked is None else asked.group(1).rpartition(".")[2].lower()
+    return any(word in name for word in ("cuda", "gpu", "cpu", "accel"))
+
+
+_ASKED = re.compile(r"([^ ]+)(?: (?:[<>]=?|==|is) (?:-?[\d.]+|None|True|False))?")
 
 
 def is_gpu_option(key: str) -> bool:
@@ -298,12 +320,11 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
         used = Choice(text, assumed if text else assumed is polarity, choice.site)
         if used not in machine.path:
             machine.path.append(used)
-            if named and asks_for_gpu(str(key), assumed):
-                machine.guards += 1
+            machine.guards += stands_guard(machine, key, named, assumed)
         return YES if assumed is polarity else NO
     settled = machine.settled.get(key)
     if settled is not None:
-        if named and asks_for_gpu(str(key), settled) and key not in machine.vouched:
+        if key not in machine.vouched and stands_guard(machine, key, named, settled):
             machine.vouched.add(key)
             machine.guards += 1
         return YES if settled is polarity else NO

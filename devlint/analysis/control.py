@@ -54,10 +54,10 @@ def fork(
     choice = decision.choice
     assert choice is not None
     machine.path.append(decision.chosen(True))
-    machine.guards += decision.guards(True)
+    machine.guards += decision.guards(machine, True)
     first = one_way(machine, yes)
     first_delta = store.rollback(mark)
-    machine.guards = guards + decision.guards(False)
+    machine.guards = guards + decision.guards(machine, False)
     machine.path[depth:] = [decision.chosen(False)]
     second = one_way(machine, no)
     second_delta = store.rollback(mark)
@@ -131,7 +131,7 @@ def _try_other(machine: Machine, decision: Decision, other: Callable[[], Signal 
     machine.quiet += follows
     depth, guards = len(machine.path), machine.guards
     machine.path.append(decision.chosen(not decision.default))
-    machine.guards += decision.guards(not decision.default)
+    machine.guards += decision.guards(machine, not decision.default)
     one_way(machine, other)
     del machine.path[depth:]
     machine.guards = guards

@@ -71,9 +71,9 @@ def weigh_evidence(
             continue  # each process takes its own GPU: a program that is launched on GPUs
         query = event.kind == "query"
         aside = asks_aside(event.kind, event.operation)
-        group: tuple[Any, ...] = (event.site.path, event.function, aside)
+        group: tuple[Any, ...] = (event.site.path, event.function, aside, event.guarded)
         if not evidence:
-            group = ("all", event.at_import, query)
+            group = ("all", event.at_import, query, event.guarded)
         if group in firsts:
             further[group] += 1
             continue

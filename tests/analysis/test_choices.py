@@ -179,6 +179,46 @@ def test_one_question_of_two_values_has_both_answers() -> None:
     assert [world for _, world, _ in mixed(f"{text}{use}z + torch.zeros(2, device=kept)\n")] == ["gpu1", "gpu2"]
 
 
+@pytest.mark.parametrize(
+    ("condition", "guards"),
+    [
+        ("opt.use_gpu", True),
+        ("opt['gpu'] >= 0", True),
+        ("not opt.cpu", True),
+        ("has_cuda()", True),
+        ("opt.cpu", False),
+        ("opt.gpu is not None", True),
+        ("opt.gpu is None", False),
+        ("opt.images", False),
+        ("opt.device == opt.other.device", False),
+    ],
+)
+def test_what_nobody_knows_guards_by_its_name(condition: str, guards: bool) -> None:
+    text = f"""
+import torch
+from somewhere import has_cuda, load
+print(torch.zeros(2, device="cuda" if torch.cuda.is_available() else "cpu"))
+opt = load()
+x = torch.zeros(2)
+if {condition}:
+    x = x.cuda()
+"""
+    told_of = [event.guarded for event in analysed(text).events if isinstance(event, DeviceUnavailable)]
+    assert told_of == [guards]
+
+
+def test_what_is_guarded_hides_no_other_use() -> None:
+    text = """
+def train(opt):
+    if opt.gpu:
+        print(torch.zeros(2).cuda())
+    print(torch.ones(2).cuda())
+train(args)
+"""
+    guarded = [(e.site.row - ROW, e.guarded) for e in analysed(HEAD + text).events if isinstance(e, DeviceUnavailable)]
+    assert guarded == [(3, True), (4, False)]
+
+
 ENDLESS = {
     "calls that double": "".join(f"def f{i}(x):\n    return f{i + 1}(x) + f{i + 1}(x)\n" for i in range(40))
     + "def f40(x):\n    return x.to('cuda')\nf0(torch.zeros(1))\n",
