@@ -6,6 +6,7 @@ Everything here is immutable and independent of the front end: sites are compare
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -319,6 +320,29 @@ class WrapperAttribute(Event):
     text: str = ""
     wrapper: str = "DataParallel"
     name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """A module that was asked for its `.module` and had one: in which world, on which way, and on which way it got its
+    wrapper; `since` is None where that is none of torch's."""
+
+    world: str
+    when: frozenset[tuple[Any, bool]]
+    since: frozenset[tuple[Any, bool]] | None
+
+
+def way(choices: Iterable[Choice]) -> frozenset[tuple[Any, bool]]:
+    """What was assumed on a way: conditions by name, or by where they stand."""
+    return frozenset((choice.condition or (choice.site and choice.site.key), choice.value) for choice in choices)
+
+
+@dataclass(frozen=True, slots=True)
+class WrapperMissing(Event):
+    """A module that no DataParallel (DDP) is around was asked for the `.module` inside; `text` is it as written."""
+
+    text: str = ""
+    class_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

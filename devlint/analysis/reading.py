@@ -17,6 +17,8 @@ from devlint.analysis.events import (
     NameUnbound,
     Site,
     VisibleDevices,
+    WrapperMissing,
+    way,
 )
 from devlint.analysis.missing import asks_aside
 
@@ -151,10 +153,22 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
                 continue
             if event.when:
                 continue  # the choice leaves it unbound, not the machine
+        if isinstance(event, WrapperMissing) and not _is_wrapped_elsewhere(event, project):
+            continue
         if isinstance(event, VisibleDevices) and event.first_cuda is not None and _other_fence(event, project):
             continue
         kept.append(event)
     return kept
+
+
+def _is_wrapped_elsewhere(event: WrapperMissing, project: Project) -> bool:
+    """Whether a module never has a wrapper in this world, and in another has one on the same way, which no condition of
+    that way gave it: `if args.parallel:` asks there for what `if args.parallel and n > 1:` gave."""
+    found = project.wrapped.get(event.site.key, set())
+    when = way(event.when)
+    return all(one.world != event.world for one in found) and any(
+        one.when == when and one.since is not None and one.since.isdisjoint(when) for one in found
+    )
 
 
 def _clash(event: MixedDevices) -> tuple[Any, ...]:
