@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -52,10 +53,23 @@ class Decision:
     `is_free` is False where the answer follows from what was computed (where a tensor is) and is no choice at all.
     `default`: whether it holds where the program is started without arguments. `test`: what was asked, where that is
     about numbers or what tensors hold. `instead`: what to say of a side on which a part of the condition is not surely
-    so: of `a or b`, that one holds. `is_cut`: a bound left out what would answer it.
+    so: of `a or b`, that one holds. `is_cut`: a bound left out what would answer it. `beside`: the undecided parts that
+    have the same answer as the whole on the side where that is `together`: all of `a and b` hold.
     """
 
-    __slots__ = ("truth", "key", "choice", "polarity", "is_free", "default", "test", "instead", "is_cut")
+    __slots__ = (
+        "truth",
+        "key",
+        "choice",
+        "polarity",
+        "is_free",
+        "default",
+        "test",
+        "instead",
+        "is_cut",
+        "beside",
+        "together",
+    )
 
     def __init__(
         self,
@@ -75,6 +89,8 @@ class Decision:
         self.test: ir.Expr | None = None
         self.instead: dict[bool, Choice] = _NOTHING
         self.is_cut = False
+        self.beside: Sequence[Decision] = ()
+        self.together = True
 
     def negated(self) -> Decision:
         """The decision of `not condition`."""
@@ -82,6 +98,7 @@ class Decision:
         default = None if self.default is None else not self.default
         contrary = Decision(answer, self.key, self.choice, not self.polarity, self.is_free, default)
         contrary.test, contrary.is_cut = self.test, self.is_cut
+        contrary.beside, contrary.together = [part.negated() for part in self.beside], not self.together
         contrary.instead = {not holds: choice for holds, choice in self.instead.items()}
         return contrary
 
@@ -95,7 +112,9 @@ class Decision:
 
     def guards(self, machine: Machine, holds: bool) -> bool:
         """Whether an option of the user's own stands guard where the condition holds (or does not)."""
-        return stands_guard(machine, self.key, isinstance(self.key, str), holds is self.polarity)
+        if stands_guard(machine, self.key, isinstance(self.key, str), holds is self.polarity):
+            return True
+        return holds is self.together and any(part.guards(machine, holds) for part in self.beside)
 
 
 @lru_cache(maxsize=4096)
@@ -114,11 +133,14 @@ def asks_for_gpu(key: str, answer: bool) -> bool:
 
 def stands_guard(machine: Machine, key: ChoiceKey, named: bool, answer: bool) -> bool:
     """Whether a condition with this answer guards what needs a GPU: an option does (`named`), and, where there is none,
-    a name that speaks of GPUs, though nobody knows what it holds (`config.use_gpu` of what another file gave)."""
+    a name that speaks of GPUs, though nobody knows what it holds (`config.use_gpu` of what another file gave). Where
+    there are GPUs, who leaves the option alone has not said how many: then what is its default guards nothing."""
     text = key if isinstance(key, str) else key[1] if len(key) == 2 else ""
     if text.startswith("("):
         text = text[1:-1]
     if not text or not asks_for_gpu(text, answer):
+        return False
+    if machine.device_count and machine.unless_given.get(key) is answer:
         return False
     return named or (machine.device_count == 0 and _speaks_of_gpu(text))
 
@@ -215,6 +237,8 @@ def _decide_parts(machine: Machine, test: ir.Bool, frame: Frame) -> Decision:
                 return NO if test.is_and else YES
             if later:
                 _note_joint(machine, decision, later, test.is_and)
+                alike = decision.beside if decision.together is test.is_and else ()
+                decision.beside, decision.together = [*alike, *later], test.is_and
             if later and decision.default is test.is_and:
                 decision.default = None  # then the rest would be asked
             if decision.choice is not None and not is_gpu_option(decision.choice.condition):
@@ -304,6 +328,8 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
         if text.startswith("not "):
             key = text = text[4:]
             polarity = False
+        if value.default is not None:
+            machine.unless_given[key] = truth(machine, value.default)
     elif isinstance(value, Answer):
         key, polarity = value.key, value.polarity
         text = key if isinstance(key, str) else ""

@@ -311,6 +311,8 @@ class Machine:
         self.raised = ""
         """The dotted name of the exception that the program raised last, where it is a builtin or of a library."""
         self.vouched: set[ChoiceKey] = set()
+        self.unless_given: dict[ChoiceKey, bool | None] = {}
+        """What options are that nobody gives."""
         self.round_began = 0
         self.grown = 0
         """How often a module that had been moved was given another."""

@@ -207,6 +207,29 @@ if {condition}:
     assert told_of == [guards]
 
 
+@pytest.mark.parametrize(
+    ("condition", "worlds"),
+    [
+        ("args.half", []),
+        ("args.on", ["gpu1"]),
+        ("args.on and args.half", []),
+        ("args.half and args.on", []),
+        ("args.on and args.other", ["gpu1"]),
+        ("args.on and torch.cuda.device_count() > 1", []),
+    ],
+)
+def test_what_is_so_by_default_guards_no_second_gpu(condition: str, worlds: list[str]) -> None:
+    options = """
+parser.add_argument("--on", type=bool, default=True)
+parser.add_argument("--other", type=bool, default=True)
+args = parser.parse_args()
+if torch.cuda.is_available():
+    if """
+    analysis = analysed(f"{HEAD}{options}{condition}:\n        torch.cuda.set_device(1)\n")
+    events = [event for event in analysis.events if isinstance(event, DeviceUnavailable)]
+    assert sorted({event.world for event in events if not event.guarded}) == worlds
+
+
 def test_what_is_guarded_hides_no_other_use() -> None:
     text = """
 def train(opt):
