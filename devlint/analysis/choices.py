@@ -140,9 +140,9 @@ def stands_guard(machine: Machine, key: ChoiceKey, named: bool, answer: bool) ->
         text = text[1:-1]
     if not text or not asks_for_gpu(text, answer):
         return False
-    if machine.device_count and machine.unless_given.get(key) is answer:
+    if machine.world.device_count and machine.unless_given.get(key) is answer:
         return False
-    return named or (machine.device_count == 0 and _speaks_of_gpu(text))
+    return named or (machine.world.device_count == 0 and _speaks_of_gpu(text))
 
 
 @lru_cache(maxsize=4096)
