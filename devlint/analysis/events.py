@@ -54,6 +54,8 @@ MarkKind = Literal[
     "left-behind",  # the attribute assignment that makes it a plain tensor attribute of a moved module
     "unregistered",  # the assignment of the plain container through which a module move did not reach it
     "rebuilt",  # the assignment that replaced a moved module by a fresh one
+    "owner-moved",  # the move of the module that was given it afterwards
+    "attached",  # the assignment that gave a fresh module to one that had been moved
     "layer-in-forward",  # a parameter of a layer constructed inside forward
     "loss-weight",  # a weight held by a loss module that was not moved
     "metric-state",  # the state of a torchmetrics metric that was not moved
@@ -126,6 +128,7 @@ CauseKind = Literal[
     "factory",  # DEV303
     "module-input",  # DEV302
     "rebuilt",  # DEV302
+    "attached",  # DEV302
     "layer-in-forward",  # DEV503
     "loss",  # DEV307
     "metric",  # DEV309
