@@ -120,7 +120,7 @@ def element(machine: Machine, value: Value, node: ir.Node, frame: Frame) -> Valu
     before = machine.loss.lost
     joined = found.items[0]
     for other in found.items[1:]:
-        joined = machine.loss.values(joined, other)
+        joined = machine.loss.without_bounds(joined, other)
     machine.loss.lost = before
     return joined
 
@@ -198,7 +198,7 @@ def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
         if is_only_inside(value, name):
             return False
         if value.module is not None and not is_open_class(value.cls) and not value.state.get("inner"):
-            return False if name == "device" else None
+            return False if name == "device" or (name == "module" and is_no_wrapper(value)) else None
         return True if _has_by_row(value.cls, name) else None
     if isinstance(value, Class):
         return True if find(value, name) is not None else None if is_open_class(value) else False
@@ -239,6 +239,20 @@ def _has_by_row(cls: External, name: str) -> bool:
 
 _OF_WRAPPERS = frozenset("join no_sync register_comm_hook join_hook scatter gather replicate".split())
 """What DataParallel and DistributedDataParallel have themselves."""
+
+
+def is_no_wrapper(value: Instance) -> bool:
+    """Whether a module surely has no `.module` inside: all of its attributes are known."""
+    from devlint.analysis.classes import find, is_open_class
+
+    module = value.module
+    if module is None or module.unsure or module.children is None or "inner" in value.state or ANY_NAME in value.state:
+        return False
+    if "module" in value.fields or find(value.cls, "module") is not None or find(value.cls, "__getattr__") is not None:
+        return False
+    return not is_open_class(value.cls) or (
+        isinstance(value.cls, External) and value.cls.path.startswith("torchvision.models.")
+    )
 
 
 def is_only_inside(value: Instance, name: str) -> bool:

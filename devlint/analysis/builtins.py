@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
@@ -20,7 +21,7 @@ from devlint.analysis.host import note_wait, read_pending
 from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import build, from_keys
 from devlint.analysis.modules import members
-from devlint.analysis.plain import compute, length, sequence, without_repeats
+from devlint.analysis.plain import compute, length, lift, sequence, without_repeats
 from devlint.analysis.results import first_size
 from devlint.analysis.values import (
     BOOL,
@@ -63,6 +64,8 @@ def _number(convert: type[int] | type[float]) -> Callable[[Machine, Call], Value
             return NUMBER
         if isinstance(value, Unknown) and value.path is not None:
             return Unknown(value.path, value.named, _converted(value.default))
+        if isinstance(value, Scalar) and value.numbers is not None:
+            return value
         return Scalar(value.low if isinstance(value, Scalar) else None, "number")
 
     return run
@@ -319,9 +322,56 @@ def write_text(machine: Machine, file: Instance, call: Call) -> Value | None:
     return NONE
 
 
-@models("builtins.eval", "builtins.compile")
+@models("builtins.eval", "ast.literal_eval")
 def evaluated(machine: Machine, call: Call) -> Value | None:
-    """Nothing is known of code in strings."""
+    """`eval("[0]")`: of code in strings literals are known."""
+    text = call.positional[0] if len(call.positional) == 1 else None
+    if not isinstance(text, Const) or not isinstance(text.value, str):
+        return UNKNOWN
+    try:
+        return lift(ast.literal_eval(text.value.strip()), text.site)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return UNKNOWN
+
+
+@models("distutils.util.strtobool", "setuptools._distutils.util.strtobool")
+def text_to_bool(machine: Machine, call: Call) -> Value | None:
+    """`strtobool("yes")` is 1, of "no" 0, which say as much as True and False do.
+
+    Raises:
+        Crash: it is neither.
+    """
+    text = call.positional[0] if call.positional else None
+    if not isinstance(text, Const) or not isinstance(text.value, str):
+        return BOOL
+    answer = _ANSWERS.get(text.value.lower())
+    if answer is None:
+        raise Crash("ValueError")
+    return const(answer)
+
+
+_ANSWERS: Final = {
+    **dict.fromkeys(("y", "yes", "t", "true", "on", "1"), True),
+    **dict.fromkeys(("n", "no", "f", "false", "off", "0"), False),
+}
+
+
+def _method_of_text(name: str) -> Callable[[Machine, Call], Value]:
+    def run(machine: Machine, call: Call) -> Value:
+        if not call.positional:
+            return STRING
+        return call_method(machine, call.positional[0], name, call.with_arguments(call.positional[1:], call.keywords))
+
+    return run
+
+
+for _name in ("lower", "upper", "strip", "casefold", "capitalize", "title"):
+    models(f"builtins.str.{_name}")(_method_of_text(_name))
+
+
+@models("builtins.compile")
+def compiled(machine: Machine, call: Call) -> Value | None:
+    """Nothing is known of code that is compiled."""
     return UNKNOWN
 
 

@@ -223,7 +223,7 @@ def _result(machine: Machine, function: Function, frame: Frame, body: ir.Body, s
         return value
     before, machine.loss.lost = machine.loss.lost, False
     machine.loss.counts_gpus = any(counts_gpus(key) for key, _ in frame.return_keys)
-    joined = machine.loss.values(frame.returns, value)
+    joined = (machine.loss.without_bounds if frame.returns_in_loop else machine.loss.values)(frame.returns, value)
     machine.loss.counts_gpus = False
     if machine.loss.lost or isinstance(value, (Tensor, DeviceValue, Instance)):
         for key, choice in frame.return_keys:
@@ -341,7 +341,7 @@ def _key(value: Value) -> Any:
     if kind is Unknown:
         return (Unknown, value.path)  # type: ignore[attr-defined]
     if kind is Scalar:
-        return (Scalar, value.low, value.high, value.kind, value.among)  # type: ignore[attr-defined]
+        return (Scalar, value.low, value.high, value.kind, value.among, value.numbers)  # type: ignore[attr-defined]
     if kind is Array:
         source = value.source  # type: ignore[attr-defined]
         return (Array, value.rank, value.may_be_number, source and id(source))  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -53,10 +54,23 @@ class Decision:
     `is_free` is False where the answer follows from what was computed (where a tensor is) and is no choice at all.
     `default`: whether it holds where the program is started without arguments. `test`: what was asked, where that is
     about numbers or what tensors hold. `instead`: what to say of a side on which a part of the condition is not surely
-    so: of `a or b`, that one holds. `is_cut`: a bound left out what would answer it.
+    so: of `a or b`, that one holds. `is_cut`: a bound left out what would answer it. `beside`: the undecided parts that
+    have the same answer as the whole on the side where that is `together`: all of `a and b` hold.
     """
 
-    __slots__ = ("truth", "key", "choice", "polarity", "is_free", "default", "test", "instead", "is_cut")
+    __slots__ = (
+        "truth",
+        "key",
+        "choice",
+        "polarity",
+        "is_free",
+        "default",
+        "test",
+        "instead",
+        "is_cut",
+        "beside",
+        "together",
+    )
 
     def __init__(
         self,
@@ -76,6 +90,8 @@ class Decision:
         self.test: ir.Expr | None = None
         self.instead: dict[bool, Choice] = _NOTHING
         self.is_cut = False
+        self.beside: Sequence[Decision] = ()
+        self.together = True
 
     def negated(self) -> Decision:
         """The decision of `not condition`."""
@@ -83,6 +99,7 @@ class Decision:
         default = None if self.default is None else not self.default
         contrary = Decision(answer, self.key, self.choice, not self.polarity, self.is_free, default)
         contrary.test, contrary.is_cut = self.test, self.is_cut
+        contrary.beside, contrary.together = [part.negated() for part in self.beside], not self.together
         contrary.instead = {not holds: choice for holds, choice in self.instead.items()}
         return contrary
 
@@ -94,9 +111,11 @@ class Decision:
         straight = self.polarity if self.choice.condition else self.polarity is self.choice.value
         return Choice(self.choice.condition, straight is holds, self.choice.site)
 
-    def guards(self, holds: bool) -> bool:
+    def guards(self, machine: Machine, holds: bool) -> bool:
         """Whether an option of the user's own stands guard where the condition holds (or does not)."""
-        return isinstance(self.key, str) and asks_for_gpu(self.key, holds is self.polarity)
+        if stands_guard(machine, self.key, isinstance(self.key, str), holds is self.polarity):
+            return True
+        return holds is self.together and any(part.guards(machine, holds) for part in self.beside)
 
 
 @lru_cache(maxsize=4096)
@@ -105,12 +124,37 @@ def asks_for_gpu(key: str, answer: bool) -> bool:
 
     `args.cuda` is true, `args.gpu is None` is not, nor is `args.no_cuda` or `args.cpu`.
     """
-    if key.endswith((" is None", " == -1", " == ''")):
+    if key.endswith((" is None", " == -1", " == ''", " < 0")):
         return not answer
     name = key.rpartition(".")[2].lower()
     named = any(word in name for word in ("cuda", "gpu", "accel"))
     against = "cpu" in name or (named and name.startswith(("no", "disable", "without")))
     return answer is not against
+
+
+def stands_guard(machine: Machine, key: ChoiceKey, named: bool, answer: bool) -> bool:
+    """Whether a condition with this answer guards what needs a GPU: an option does (`named`), and, where there is none,
+    a name that speaks of GPUs, though nobody knows what it holds (`config.use_gpu` of what another file gave). Where
+    there are GPUs, who leaves the option alone has not said how many: then what is its default guards nothing."""
+    text = key if isinstance(key, str) else key[1] if len(key) == 2 else ""
+    if text.startswith("("):
+        text = text[1:-1]
+    if not text or not asks_for_gpu(text, answer):
+        return False
+    if machine.world.device_count and machine.unless_given.get(key) is answer:
+        return False
+    return named or (machine.world.device_count == 0 and _speaks_of_gpu(text))
+
+
+@lru_cache(maxsize=4096)
+def _speaks_of_gpu(text: str) -> bool:
+    """Whether what is asked for, or compared with a constant, has a name of GPUs."""
+    asked = _ASKED.fullmatch(text)
+    name = "" if asked is None else asked.group(1).rpartition(".")[2].lower()
+    return any(word in name for word in ("cuda", "gpu", "cpu", "accel"))
+
+
+_ASKED = re.compile(r"([^ ]+)(?: (?:[<>]=?|==|is) (?:-?[\d.]+|None|True|False))?")
 
 
 def is_gpu_option(key: str) -> bool:
@@ -199,6 +243,8 @@ def _decide_parts(machine: Machine, test: ir.Bool, frame: Frame) -> Decision:
                 return NO if test.is_and else YES
             if later:
                 _note_joint(machine, decision, later, test.is_and)
+                alike = decision.beside if decision.together is test.is_and else ()
+                decision.beside, decision.together = [*alike, *later], test.is_and
             if later and decision.default is test.is_and:
                 decision.default = None  # then the rest would be asked
             if decision.choice is not None and not is_gpu_option(decision.choice.condition):
@@ -288,6 +334,8 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
         if text.startswith("not "):
             key = text = text[4:]
             polarity = False
+        if value.default is not None:
+            machine.unless_given[key] = truth(machine, value.default)
     elif isinstance(value, Answer):
         key, polarity = value.key, value.polarity
         text = key if isinstance(key, str) else ""
@@ -304,12 +352,11 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
         used = Choice(text, assumed if text else assumed is polarity, choice.site)
         if used not in machine.path:
             machine.path.append(used)
-            if named and asks_for_gpu(str(key), assumed):
-                machine.guards += 1
+            machine.guards += stands_guard(machine, key, named, assumed)
         return YES if assumed is polarity else NO
     settled = machine.settled.get(key)
     if settled is not None:
-        if named and asks_for_gpu(str(key), settled) and key not in machine.vouched:
+        if key not in machine.vouched and stands_guard(machine, key, named, settled):
             machine.vouched.add(key)
             machine.guards += 1
         return YES if settled is polarity else NO

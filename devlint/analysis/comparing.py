@@ -112,6 +112,7 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
         return const(symbol == "!=")
     known = _compare_bounds(left, symbol, right)
     if known is not None:
+        machine.weighed = True
         return const(known)
     return count_arguments(left, symbol, right) or named_unknown(left, symbol, right) or BOOL
 
@@ -251,6 +252,9 @@ def _compare_bounds(left: Value, symbol: str, right: Value) -> bool | None:
         return _compare_bounds(right, _MIRRORED.get(symbol, ""), left)
     if not isinstance(left, Scalar) or not isinstance(right, Const) or not isinstance(right.value, (int, float)):
         return None
+    if left.numbers is not None and symbol in COMPARE:
+        answers = {COMPARE[symbol](number, right.value) for number in left.numbers}
+        return answers.pop() if len(answers) == 1 else None
     number, low, high = right.value, left.low, left.high
     if low is not None and (number < low or (number == low and symbol in (">=", "<"))):
         return symbol in (">", ">=", "!=") if symbol in COMPARE else None

@@ -54,10 +54,10 @@ def fork(
     choice = decision.choice
     assert choice is not None
     machine.path.append(decision.chosen(True))
-    machine.guards += decision.guards(True)
+    machine.guards += decision.guards(machine, True)
     first = one_way(machine, yes)
     first_delta = store.rollback(mark)
-    machine.guards = guards + decision.guards(False)
+    machine.guards = guards + decision.guards(machine, False)
     machine.path[depth:] = [decision.chosen(False)]
     second = one_way(machine, no)
     second_delta = store.rollback(mark)
@@ -132,7 +132,7 @@ def _try_other(machine: Machine, decision: Decision, other: Callable[[], Signal 
     machine.quiet += follows
     depth, guards = len(machine.path), machine.guards
     machine.path.append(decision.chosen(not decision.default))
-    machine.guards += decision.guards(not decision.default)
+    machine.guards += decision.guards(machine, not decision.default)
     one_way(machine, other)
     del machine.path[depth:]
     machine.guards = guards
@@ -229,7 +229,10 @@ def _keep_return(machine: Machine, frame: Frame, decision: Decision, signal: Sig
         return
     machine.loss.behind = None  # what returned before stood behind another
     value = signal.value
-    joined = value if frame.returns is None else machine.loss.join(frame.returns, value)
+    if frame.loops and not frame.returns_in_loop:
+        machine.store.set(frame, "returns_in_loop", True)
+    join = machine.loss.without_bounds if frame.returns_in_loop else machine.loss.join
+    joined = value if frame.returns is None else join(frame.returns, value)
     machine.store.set(frame, "returns", joined)
     choice = None if decision.is_cut else decision.choice
     machine.store.set(frame, "return_keys", [*frame.return_keys, (decision.key, choice)])

@@ -6,6 +6,7 @@ Everything here is immutable and independent of the front end: sites are compare
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -53,6 +54,8 @@ MarkKind = Literal[
     "left-behind",  # the attribute assignment that makes it a plain tensor attribute of a moved module
     "unregistered",  # the assignment of the plain container through which a module move did not reach it
     "rebuilt",  # the assignment that replaced a moved module by a fresh one
+    "owner-moved",  # the move of the module that was given it afterwards
+    "attached",  # the assignment that gave a fresh module to one that had been moved
     "layer-in-forward",  # a parameter of a layer constructed inside forward
     "loss-weight",  # a weight held by a loss module that was not moved
     "metric-state",  # the state of a torchmetrics metric that was not moved
@@ -125,6 +128,7 @@ CauseKind = Literal[
     "factory",  # DEV303
     "module-input",  # DEV302
     "rebuilt",  # DEV302
+    "attached",  # DEV302
     "layer-in-forward",  # DEV503
     "loss",  # DEV307
     "metric",  # DEV309
@@ -321,6 +325,29 @@ class WrapperAttribute(Event):
     text: str = ""
     wrapper: str = "DataParallel"
     name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """A module that was asked for its `.module` and had one: in which world, on which way, and on which way it got its
+    wrapper; `since` is None where that is none of torch's."""
+
+    world: str
+    when: frozenset[tuple[Any, bool]]
+    since: frozenset[tuple[Any, bool]] | None
+
+
+def way(choices: Iterable[Choice]) -> frozenset[tuple[Any, bool]]:
+    """What was assumed on a way: conditions by name, or by where they stand."""
+    return frozenset((choice.condition or (choice.site and choice.site.key), choice.value) for choice in choices)
+
+
+@dataclass(frozen=True, slots=True)
+class WrapperMissing(Event):
+    """A module that no DataParallel (DDP) is around was asked for the `.module` inside; `text` is it as written."""
+
+    text: str = ""
+    class_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,7 +206,7 @@ def _evaluate_parts(machine: Machine, node: ir.Bool, frame: Frame) -> Value:
                 return value
             return _join_bool(machine, joined, value, decision.truth, node)
         if decision.truth is None:
-            machine.guards += decision.guards(node.is_and)
+            machine.guards += decision.guards(machine, node.is_and)
             machine.doubts += 1
             joined = value if joined is None else _join_bool(machine, joined, value, None, node)
     return UNKNOWN

@@ -43,7 +43,8 @@ class Frame:
     """An activation of a function, a class body, a comprehension or a module.
 
     `names`: its variables. `outer`: the enclosing activation. `returns`: join of the values returned on branches that
-    left; `return_keys`: the conditions under which they left. `loops`: how many loops are around the running
+    left; `return_keys`: the conditions under which they left; `returns_in_loop`: a loop was left so, of which
+    there may be more rounds than were run. `loops`: how many loops are around the running
     statement, `loop_sites` their nodes. `branches`: how many `if`s; `guarded`: an `if` that would have left is passed.
     `settled`: the choices that are answered until this activation ends, since the other answer has left it.
     `leaving`: what was written on ways that left the running loop or round by `break` and `continue`, and whether
@@ -61,6 +62,7 @@ class Frame:
         "receiver",
         "returns",
         "return_keys",
+        "returns_in_loop",
         "yields",
         "loops",
         "tick",
@@ -83,6 +85,7 @@ class Frame:
         self.receiver: Value | None = None
         self.returns: Value | None = None
         self.return_keys: list[tuple[ChoiceKey, Choice | None]] = []
+        self.returns_in_loop = False
         self.yields: list[Value] | None = None
         self.loops: list[ir.Node] = []
         self.tick = tick

@@ -33,6 +33,7 @@ from devlint.analysis.modules import (
     members,
     module_attribute,
     module_item,
+    note_wrapped,
     register_attribute,
 )
 from devlint.analysis.sequences import sequence_item
@@ -71,6 +72,8 @@ def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.No
     """`instance.name`: fields, then classes, then what the model of an external class knows."""
     field = value.fields.get(name)
     if field is not None:
+        if name == "module" and value.module is not None:
+            note_wrapped(machine, value, node, frame)
         return field
     found = find(value.cls, name)
     if found is not None:

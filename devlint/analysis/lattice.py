@@ -1,7 +1,7 @@
 """The join of abstract values, and what it loses.
 
-There are no unions: unlike values join to `Unknown` (or `Scalar` when both are harmless; what is joined with None is
-`Maybe` there). A join that loses a device,
+There are no unions: unlike values join to `Unknown` (or `Scalar` when both are harmless, which says of integers which
+they may be; what is joined with None is `Maybe` there). A join that loses a device,
 a tensor, a module or a handle says so through the flag of `Loss`: then the condition behind it is worth a run for each
 answer (`devlint.analysis.choices`).
 """
@@ -15,6 +15,7 @@ from devlint.analysis.store import MISSING
 from devlint.analysis.values import (
     ANY_SIZE,
     BOOL,
+    COUNT,
     NUMBER,
     POISON,
     SCALAR,
@@ -45,6 +46,8 @@ from devlint.semantics.devices import parse_device
 if TYPE_CHECKING:
     from devlint.analysis.choices import ChoiceKey
 
+_MAX_NUMBERS = 8
+"""Of more integers than these only the least and the greatest are known."""
 _OPTIONAL = (Tensor, Instance, DeviceValue, Sequence, Mapping)
 _REGISTERED = ("parameter", "buffer")
 
@@ -53,9 +56,11 @@ class Loss:
     """Whether a join since the last reset lost a device; `either`: one of "cpu" and "cuda", so the program can do with
     both. `named`: whether what any join of the run lost named a device, or stood on two; `hidden`: whether a tensor may
     have been lost without a trace. `behind`: the condition whose sides are being joined, and the answer to it that gave
-    the first. `counts_gpus`: that condition is an option about GPUs, so that numbers may be those of GPUs."""
+    the first. `counts_gpus`: that condition is an option about GPUs, so that numbers may be those of GPUs. `bounds`:
+    whether what two integers become lies between them, as behind a branch; of what stands for more than was seen (items
+    of a container, ways out of a loop) nobody knows. `bounded`: how often that was said."""
 
-    __slots__ = ("lost", "either", "named", "hidden", "behind", "counts_gpus")
+    __slots__ = ("lost", "either", "named", "hidden", "behind", "counts_gpus", "bounds", "bounded")
 
     def __init__(self) -> None:
         self.lost = False
@@ -64,6 +69,16 @@ class Loss:
         self.hidden = False
         self.behind: tuple[ChoiceKey, bool] | None = None
         self.counts_gpus = False
+        self.bounds = True
+        self.bounded = 0
+
+    def without_bounds(self, a: Any, b: Any) -> Any:
+        """Join two entries of the store, of which numbers may go on beyond what was seen of them."""
+        self.bounds = False
+        try:
+            return self.join(a, b)
+        finally:
+            self.bounds = True
 
     def join(self, a: Any, b: Any) -> Any:
         """Join two entries of the store: values, slots of objects (device names, lists), or MISSING."""
@@ -132,7 +147,7 @@ class Loss:
             if optional is not None:
                 return optional
         if kind in (Const, Scalar) and other in (Const, Scalar):
-            return self._scalars(_as_scalar(a), _as_scalar(b))
+            return self._scalars(self._as_scalar(a), self._as_scalar(b))
         self.hidden = self.hidden or _may_be_tensor(a) or _may_be_tensor(b)
         return UNKNOWN
 
@@ -172,7 +187,7 @@ class Loss:
             self._note_either(a, b)
             if a.value is None or b.value is None:
                 return self._with_none(a, b) or UNKNOWN
-        return self._scalars(_as_scalar(a), _as_scalar(b))
+        return self._scalars(self._as_scalar(a), self._as_scalar(b))
 
     def _devices(self, a: DeviceValue, b: DeviceValue) -> Value:
         if a.type == b.type and a.index == b.index:
@@ -235,9 +250,29 @@ class Loss:
         return a if a.path == b.path else UNKNOWN
 
     def _scalars(self, a: Scalar, b: Scalar) -> Value:
+        if not self.bounds:
+            a, b = unbound(a), unbound(b)
         low = None if a.low is None or b.low is None else min(a.low, b.low)
         high = None if a.high is None or b.high is None else max(a.high, b.high)
-        return Scalar(low, a.kind if a.kind == b.kind else "", high, a.among if a.among == b.among else None)
+        self.bounded += high is not None
+        numbers = None if a.numbers is None or b.numbers is None else a.numbers | b.numbers
+        if numbers is not None and len(numbers) > _MAX_NUMBERS:
+            numbers = None
+        kind = a.kind if a.kind == b.kind else ""
+        return Scalar(low, kind, high, a.among if a.among == b.among else None, numbers)
+
+    def _as_scalar(self, value: Value) -> Scalar:
+        """What is left of a constant when its value is forgotten."""
+        if isinstance(value, Scalar):
+            return value
+        content = value.value if isinstance(value, Const) else None
+        if isinstance(content, str):
+            return STRING
+        if isinstance(content, bool):
+            return BOOL
+        if isinstance(content, int) and self.bounds:
+            return Scalar(content, "number", content, None, frozenset((content,)))
+        return NUMBER if isinstance(content, (int, float)) else SCALAR
 
     def _instances(self, a: Instance, b: Instance) -> Value:
         one, other = a.cls, b.cls
@@ -306,16 +341,11 @@ def speaks(cls: Class) -> bool:
     )
 
 
-def _as_scalar(value: Value) -> Scalar:
-    """What is left of a constant when its value is forgotten; no bound, since a loop may go on beyond it."""
-    if isinstance(value, Scalar):
+def unbound(value: Scalar) -> Scalar:
+    """What is left of a number that may go on beyond what was seen of it: at most, that it is not negative."""
+    if value.high is None:
         return value
-    content = value.value if isinstance(value, Const) else None
-    if isinstance(content, str):
-        return STRING
-    if isinstance(content, bool):
-        return BOOL
-    return NUMBER if isinstance(content, (int, float)) else SCALAR
+    return COUNT if value.low is not None and value.low >= 0 else NUMBER
 
 
 def _may_be_number(tensor: Tensor) -> bool:

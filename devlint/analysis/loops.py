@@ -7,6 +7,7 @@ from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.frames import Locals
+from devlint.analysis.lattice import unbound
 from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Signal
 from devlint.analysis.store import MISSING, differ
 from devlint.analysis.values import (
@@ -101,7 +102,7 @@ def _rounds(
     limit = MAX_ROUNDS_OPEN if is_open and not distinct else MAX_ROUNDS
     most = MAX_ROUNDS_PLACED if distinct else limit
     runs_all = distinct and not is_open and len(items) <= most
-    start, first, steps = store.mark(), birth(), machine.steps
+    start, first, steps, bounded = store.mark(), birth(), machine.steps, machine.loss.bounded
     changing = False
     count = 0
     for item in items[:most]:
@@ -126,6 +127,8 @@ def _rounds(
         return None
     _leave_open(machine, start, node, frame)
     forget_others(machine, start, items, count, holders)
+    if machine.loss.bounded != bounded:
+        _forget_bounds(machine, start)
     later = _later(items[count - 1]) if is_open else _between(items)
     if not machine.weighed or not (changing or later is not items[count - 1]):
         return None
@@ -176,7 +179,7 @@ def _come_back(machine: Machine, left: list[tuple[str, Delta, bool]], kind: str)
     for way, delta, varies in left:
         if way == kind:
             stayed = {identity: getattr(entry[0], entry[1]) for identity, entry in delta.items() if entry[2]}
-            machine.store.merge(delta, {}, machine.loss.join)
+            machine.store.merge(delta, {}, machine.loss.join if way == "continue" else machine.loss.without_bounds)
             if varies:
                 keep_sides(machine, delta, stayed)
     machine.loss.lost = lost
@@ -269,6 +272,8 @@ def _settle(machine: Machine, mark: int, began: int, grew: bool) -> tuple[bool, 
                 carried = carried or not _are_same(old, now)  # a module grows that has been moved already
             elif key in ("default_device", "default_type", "current_device"):
                 carried = True
+        elif _is_moved(old, now):
+            widened = True
         elif isinstance(old, Const):
             if isinstance(now, Const):
                 if now.value != old.value:
@@ -289,6 +294,28 @@ def _settle(machine: Machine, mark: int, began: int, grew: bool) -> tuple[bool, 
         elif not (isinstance(old, (Unknown, Scalar, Array)) and isinstance(now, (Unknown, Scalar, Const, Array))):
             carried = True
     return carried, widened
+
+
+def _is_moved(old: Any, now: Any) -> bool:
+    """Whether a number has other bounds than before the round."""
+    if now.__class__ is not Scalar or now.high is None:
+        return False
+    return old.__class__ is Const or (old.__class__ is Scalar and (old.low, old.high) != (now.low, now.high))
+
+
+def _forget_bounds(machine: Machine, start: int) -> None:
+    """The numbers that a loop wrote of which bounds are known: in rounds that were not run they may go beyond."""
+    store = machine.store
+    log = store.log
+    assert log is not None
+    for target, key, is_slot, _ in log[start:]:
+        now = getattr(target, key) if is_slot else target.get(key)
+        if now.__class__ is Scalar:
+            if now.high is not None:
+                store.set(target, key, unbound(now)) if is_slot else store.put(target, key, unbound(now))
+        elif is_slot and key == "items" and now.__class__ is list:
+            if any(item.__class__ is Scalar and item.high is not None for item in now):
+                store.set(target, key, [unbound(item) if item.__class__ is Scalar else item for item in now])
 
 
 def _widened(old: Const, now: Const) -> Value:

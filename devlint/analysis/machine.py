@@ -31,7 +31,7 @@ from devlint.analysis.frames import names_of_no_tensors
 from devlint.analysis.lattice import Loss
 from devlint.analysis.origins import Origin
 from devlint.analysis.store import Store
-from devlint.analysis.values import UNKNOWN, Class, Const, DeviceValue, Unknown, Value
+from devlint.analysis.values import UNKNOWN, Class, Const, DeviceValue, Tensor, Unknown, Value
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
@@ -350,6 +350,10 @@ class Machine:
         self.raised = ""
         """The dotted name of the exception that the program raised last, where it is a builtin or of a library."""
         self.vouched: set[ChoiceKey] = set()
+        self.late: dict[tuple[str, int, int], list[Tensor]] = {}
+        """The parameters that a module was given after it had been moved, by the place of the move."""
+        self.unless_given: dict[ChoiceKey, bool | None] = {}
+        """What options are that nobody gives."""
         self.round_began = 0
         self.grown = 0
         """How often a module that had been moved was given another."""

@@ -233,6 +233,8 @@ def clash(
         _emit(machine, operands, (tensor, part), operation, node, frame, callee, kind, root)
         if place is not None:
             machine.clashed.add(place)
+        if kind == "attached":
+            _poison_late(machine, tensor)
     _poison(machine, operands)
 
 
@@ -243,6 +245,14 @@ def _poison(machine: Machine, operands: Items[tuple[Tensor, Part]]) -> None:
         while found is not None and found.device != POISON:
             machine.store.set(found, "device", POISON)
             found = found.base
+
+
+def _poison_late(machine: Machine, tensor: Tensor) -> None:
+    """Say no more of what else the module was given after that move: to move it later mends all of them."""
+    moved = None if tensor.origin is None else tensor.origin.find("owner-moved")
+    for other in machine.late.get(moved.site.key, ()) if moved is not None else ():
+        if other.device != POISON:
+            machine.store.set(other, "device", POISON)
 
 
 def clash_in_check(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from devlint.analysis.access import call_value, is_only_inside
+from devlint.analysis.access import call_value, is_no_wrapper, is_only_inside
 from devlint.analysis.classes import external_bases, find, is_given_by_heir, is_open_class
 from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import Call, Iteration
-from devlint.analysis.events import ModuleHasNoDevice, WrapperAttribute
+from devlint.analysis.events import ModuleHasNoDevice, Wrapped, WrapperAttribute, WrapperMissing, way
 from devlint.analysis.leaves import note_unregistered, refuse_copy
+from devlint.analysis.machine import Crash
 from devlint.analysis.module_state import HIDDEN, ModuleState
 from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, forget_place, item_of_opaque
 from devlint.analysis.results import device_of
@@ -240,6 +241,7 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
         return call_value(machine, Bound(getter[0], value), Call([const(name)], {}, node, frame))
     if name == "module" and value.state.get("inner") is not None:
         inner: Value = value.state["inner"]
+        note_wrapped(machine, value, node, frame)
         return inner
     inside = attribute_of_opaque(machine, value, name)
     if inside is not None:
@@ -277,8 +279,44 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
                 text=source_text(machine, machine.site(node.value, frame)) if isinstance(node, ir.Attribute) else "it",
                 class_name=class_name(value),
             )
+    if name == "module":
+        _miss_wrapper(machine, value, node, frame)
     miss_wrapped(machine, value, name, node, frame)
     return UNKNOWN
+
+
+def note_wrapped(machine: Machine, value: Instance, node: ir.Node, frame: Frame) -> None:
+    """Note that this world has a wrapper where the module inside is asked for."""
+    since = way(value.state["since"]) if "since" in value.state else None
+    note = Wrapped(machine.world.name, way(machine.path), since)
+    machine.project.wrapped.setdefault(machine.site(node, frame).key, set()).add(note)
+
+
+_MISSED = "wrapper missed"
+"""Under this key of its state, a module notes that it was asked for the one inside: the program has ended there."""
+
+
+def _miss_wrapper(machine: Machine, value: Instance, node: ir.Node, frame: Frame) -> None:
+    """Tell that a module is asked for the one inside, and there is no wrapper around it. Whether it has one on another
+    machine is for `reading.settle` to say.
+
+    Raises:
+        Crash: a handler may be waiting for it.
+    """
+    if not is_no_wrapper(value) or (machine.protocol and is_given_by_heir(value.cls, "module")):
+        return
+    error = errors.message("no-attribute", type=class_name(value), name="module")
+    if machine.trying:
+        raise Crash("AttributeError")
+    if machine.state.alive and _MISSED not in value.state:
+        machine.store.put(value.state, _MISSED, True)
+        machine.emit(
+            WrapperMissing,
+            machine.site(node, frame),
+            error=error,
+            text=source_text(machine, machine.site(node.value, frame)) if isinstance(node, ir.Attribute) else "it",
+            class_name=class_name(value),
+        )
 
 
 def miss_wrapped(machine: Machine, value: Instance, name: str, node: ir.Node, frame: Frame) -> None:

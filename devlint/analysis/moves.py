@@ -147,6 +147,22 @@ def note_rebuilt(machine: Machine, old: Instance, new: Instance, node: ir.Node, 
         machine.store.set(tensor, "origin", mark)
 
 
+def note_attached(machine: Machine, owner: Instance, new: Instance, node: ir.Node, frame: Frame) -> None:
+    """A module that was moved before is given another, which a call gives: its parameters remember that they came too
+    late."""
+    if owner.module is None or new.module is None or not isinstance(node, ir.Assign):
+        return
+    moved, site = owner.module.device, owner.module.moved_at
+    if moved in (None, "cpu", POISON) or site is None or not isinstance(node.value, ir.Call):
+        return
+    for tensor, _, _ in registered(new):
+        if tensor.device == "cpu" and tensor.origin is not None and tensor.origin.kind == "parameter":
+            before = Origin("owner-moved", site, frame, machine.tick(), moved, "", tensor.origin)
+            mark = Origin("attached", machine.site(node, frame), frame, machine.tick(), "cpu", "", before)
+            machine.store.set(tensor, "origin", mark)
+            machine.late.setdefault(site.key, []).append(tensor)
+
+
 def note_rebound(machine: Machine, node: ir.For, item: Value, iterable: Value, frame: Frame) -> None:
     """`for t in batch: t = t.to(device)`: the loop variable is a moved copy now, the container holds the old."""
     target = node.target

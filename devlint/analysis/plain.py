@@ -243,13 +243,19 @@ def _scalar_differs(a: Value, b: Value) -> bool | None:
                 return False
             if one.kind == "number" and isinstance(other.value, str):
                 return False
-            if one.kind == "number" and one.low is not None and isinstance(other.value, (int, float)):
-                return False if other.value < one.low else None
+            if one.kind == "number" and isinstance(other.value, (int, float)):
+                return False if _is_out_of_bounds(other.value, one) else None
             if one.kind == "string" and isinstance(other.value, NUMERIC):
                 return False
         if isinstance(one, (Tensor, Array)) and isinstance(other, Const) and other.value is None:
             return False
     return None
+
+
+def _is_out_of_bounds(number: float, value: Scalar) -> bool:
+    if value.numbers is not None:
+        return number not in value.numbers
+    return (value.low is not None and number < value.low) or (value.high is not None and number > value.high)
 
 
 def _equal_sequences(a: Sequence, b: Sequence) -> bool | None:
@@ -273,7 +279,7 @@ def join_all(machine: Machine, values: Iterable[Value], empty: Value = UNKNOWN) 
     before = machine.loss.lost
     joined: Value | None = None
     for value in values:
-        joined = value if joined is None else machine.loss.values(joined, value)
+        joined = value if joined is None else machine.loss.without_bounds(joined, value)
     machine.loss.lost = before
     return empty if joined is None else joined
 

@@ -19,7 +19,7 @@ from devlint.syntax.frontend import FrontEnd, lower
 
 if TYPE_CHECKING:
     from devlint.analysis.choices import ChoiceKey
-    from devlint.analysis.events import Site
+    from devlint.analysis.events import Site, Wrapped
     from devlint.analysis.machine import Machine, State
 
 
@@ -50,6 +50,8 @@ class Project:
         """Whether a condition asks on which device a tensor is."""
         self.questions: dict[ir.Node, tuple[ChoiceKey, bool]] = {}
         """What conditions without a name ask, and with which polarity."""
+        self.wrapped: dict[tuple[str, int, int], set[Wrapped]] = {}
+        """Where modules were asked for their `.module` and had one, by the place."""
         self.no_tensors: dict[tuple[str, int, int], set[str]] = {}
         """The names that held no tensor at some time when one was created, by the place where it was."""
 

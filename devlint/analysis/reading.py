@@ -17,6 +17,8 @@ from devlint.analysis.events import (
     NameUnbound,
     Site,
     VisibleDevices,
+    WrapperMissing,
+    way,
 )
 from devlint.analysis.missing import asks_aside
 
@@ -71,9 +73,9 @@ def weigh_evidence(
             continue  # each process takes its own GPU: a program that is launched on GPUs
         query = event.kind == "query"
         aside = asks_aside(event.kind, event.operation)
-        group: tuple[Any, ...] = (event.site.path, event.function, aside)
+        group: tuple[Any, ...] = (event.site.path, event.function, aside, event.guarded)
         if not evidence:
-            group = ("all", event.at_import, query)
+            group = ("all", event.at_import, query, event.guarded)
         if group in firsts:
             further[group] += 1
             continue
@@ -152,10 +154,22 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
                 continue
             if event.when:
                 continue  # the choice leaves it unbound, not the machine
+        if isinstance(event, WrapperMissing) and not _is_wrapped_elsewhere(event, project):
+            continue
         if isinstance(event, VisibleDevices) and event.first_cuda is not None and _other_fence(event, project):
             continue
         kept.append(event)
     return kept
+
+
+def _is_wrapped_elsewhere(event: WrapperMissing, project: Project) -> bool:
+    """Whether a module never has a wrapper in this world, and in another has one on the same way, which no condition of
+    that way gave it: `if args.parallel:` asks there for what `if args.parallel and n > 1:` gave."""
+    found = project.wrapped.get(event.site.key, set())
+    when = way(event.when)
+    return all(one.world != event.world for one in found) and any(
+        one.when == when and one.since is not None and one.since.isdisjoint(when) for one in found
+    )
 
 
 def _clash(event: MixedDevices) -> tuple[Any, ...]:

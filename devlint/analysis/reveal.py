@@ -52,6 +52,7 @@ ORIGINS: dict[MarkKind, str] = {
     "loader": "from a DataLoader",
     "parameter": "of a module built",
     "module-moved": "moved with its module",
+    "attached": "of a module attached after a move",
     "dropped": "its moved copy was dropped",
     "left-behind": "left behind by a move of its module, assigned",
     "unregistered": "in a plain container assigned",

@@ -24,6 +24,7 @@ _BY_MARK: dict[str, CauseKind] = {
     "left-behind": "attribute",
     "unregistered": "container",
     "rebuilt": "rebuilt",
+    "attached": "attached",
     "layer-in-forward": "layer-in-forward",
     "loss-weight": "loss",
     "metric-state": "metric",

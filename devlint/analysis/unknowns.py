@@ -74,8 +74,10 @@ _READ_BY_HOST: Final = ("numpy", "__array__", "pin_memory")
 
 @on(TRUTH, Scalar)
 def scalar_truth(machine: Machine, value: Scalar) -> bool | None:
-    """A number that is at least 1 is true."""
-    return True if value.low is not None and value.low > 0 else None
+    """A number that can't be 0 is true."""
+    if value.low is not None and value.low > 0:
+        return True
+    return True if value.numbers is not None and 0 not in value.numbers else None
 
 
 @on(ATTRIBUTE, Scalar)

@@ -126,18 +126,24 @@ class Scalar(Value):
     """A Python number, string, bool, dtype or shape entry of unknown value: surely no tensor and harmless.
 
     `low` and `high` are bounds of a number (0 for sizes), or None. `kind` is `number`, `string`, `bool`, `dtype` or "".
-    `among`: what a string may be, where that is known.
+    `among`: what a string may be, where that is known; `numbers`: what an integer may be.
     """
 
-    __slots__ = ("low", "high", "kind", "among")
+    __slots__ = ("low", "high", "kind", "among", "numbers")
 
     def __init__(
-        self, low: int | None = None, kind: str = "", high: int | None = None, among: frozenset[str] | None = None
+        self,
+        low: int | None = None,
+        kind: str = "",
+        high: int | None = None,
+        among: frozenset[str] | None = None,
+        numbers: frozenset[int] | None = None,
     ) -> None:
         self.low = low
         self.high = high
         self.kind = kind
         self.among = among
+        self.numbers = numbers
 
     def __repr__(self) -> str:
         return f"Scalar({self.kind})"

@@ -65,7 +65,8 @@ RULE = Rule(
 `"cuda:1"`, `.cuda(1)`, `device=1`, `torch.device("cuda", 1)`, `torch.cuda.set_device(1)` or `device_ids=[0, 1]` that
 reaches a use of the device in a world without that GPU. The index is followed through variables, default arguments and
 calls to where it is written. A `torch.device("cuda:1")` that is never used touches nothing and is not reported. Also a
-fixed place in a list that has an item for each GPU.
+fixed place in a list that has an item for each GPU. A flag of the program's own that somebody has to give for it stands
+guard; one that is on by default does not.
 
 Also a function or module that names a GPU itself, by `"cuda:0"`, `.cuda()` or `"cuda"`, for a tensor that then meets
 one from elsewhere: with two GPUs its input may be on the other. `x.device` and `.to(x)` follow the input. It is advice

@@ -14,8 +14,9 @@ RULE = Rule(
     summary="A module is on one device and its input on another.",
     what=(
         "A module's parameters are on one device, and what it is called with is on another: a batch straight from the "
-        "DataLoader, a second model that nobody moved, a model that was built anew after it had been moved. The "
-        "finding stands at the call of the module, or where the module was built anew."
+        "DataLoader, a second model that nobody moved, a model that was built anew after it had been moved, a layer "
+        "that a model is given after that. The finding stands at the call of the module, or where the module was built "
+        "anew or given the layer."
     ),
     why=(
         "`module.to(device)` moves the module's parameters, never what it is called with; DataLoaders yield CPU "
@@ -68,6 +69,11 @@ def two_devices(event: MixedDevices, context: TextContext) -> Iterator[Diagnosis
         culprit = event.culprit
         message = f"a fresh module on {culprit.device} replaces the moved one: {text.quoted(culprit.text)}"
         yield Diagnosis(event.root, f"{message} {text.meeting(event)}", event, text.clash_trace(event))
+    elif event.cause == "attached":
+        culprit = event.culprit
+        message = f"a fresh module on {culprit.device} is attached to one that was moved before: "
+        message += f"{text.quoted(culprit.text)} {text.meeting(event)}"
+        yield Diagnosis(event.root, message, event, text.clash_trace(event))
 
 
 @RULE.fix

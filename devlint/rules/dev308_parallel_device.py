@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.analysis.events import ParallelDevice, WrapperAttribute
+from devlint.analysis.events import ParallelDevice, WrapperAttribute, WrapperMissing
 from devlint.rules import text
 from devlint.rules.base import Diagnosis, Example, Rule, TextContext
 
@@ -17,7 +17,8 @@ RULE = Rule(
         "GPU than the first of `device_ids`; a `DistributedDataParallel` built over a module elsewhere than its "
         "device.\n\n"
         "Also a method or attribute of the wrapped module that is asked of the wrapper (`model.init_hidden()` where it "
-        "takes `model.module.init_hidden()`), which often is there only where there are several GPUs.\n\n"
+        "takes `model.module.init_hidden()`), which often is there only where there are several GPUs; and the "
+        "`.module` of a module that has a wrapper on other machines, and on this one has none.\n\n"
         "Also `next(self.parameters())` in what DataParallel runs on several GPUs: the copies that it makes for a call "
         "have no parameters. A default (`next(..., None)`) or `except StopIteration` around it is right. Nor have "
         "these copies what the program has set on a parameter (`self.weight.fast = None`)."
@@ -88,7 +89,6 @@ print(net(torch.rand(8, 4, device=device)).shape)
             errors={"gpu2": "StopIteration: Caught StopIteration in replica 0 on device 0."},
         ),
     ),
-    worlds=("gpu1", "gpu2"),
     error=(
         "RuntimeError: module must have its parameters and buffers on device cuda:0 (device_ids[0]) but found one of "
         "them on device: cpu"
@@ -125,3 +125,12 @@ def inside(event: WrapperAttribute, context: TextContext) -> Iterator[Diagnosis]
     receiver = text.quoted(event.text)
     message = f"{receiver} is a `{event.wrapper}` and has no `{event.name}`; the module inside does"
     yield Diagnosis(event.root, message, event, help=f"ask the wrapped module: `{event.text}.module.{event.name}`")
+
+
+@RULE.on(WrapperMissing)
+def outside(event: WrapperMissing, context: TextContext) -> Iterator[Diagnosis]:
+    """What only a wrapper has is asked of a module that this machine leaves without one."""
+    receiver = text.quoted(event.text)
+    message = f"{receiver} has no wrapper on this machine, so that the `{event.class_name}` is asked for `.module`"
+    help_text = f'`{event.text}.module if hasattr({event.text}, "module") else {event.text}`'
+    yield Diagnosis(event.root, message, event, help=f"ask whether there is one: {help_text}")

@@ -202,6 +202,69 @@ def test_one_question_of_two_values_has_both_answers() -> None:
     assert [world for _, world, _ in mixed(f"{text}{use}z + torch.zeros(2, device=kept)\n")] == ["gpu1", "gpu2"]
 
 
+@pytest.mark.parametrize(
+    ("condition", "guards"),
+    [
+        ("opt.use_gpu", True),
+        ("opt['gpu'] >= 0", True),
+        ("not opt.cpu", True),
+        ("has_cuda()", True),
+        ("opt.cpu", False),
+        ("opt.gpu is not None", True),
+        ("opt.gpu is None", False),
+        ("opt.images", False),
+        ("opt.device == opt.other.device", False),
+    ],
+)
+def test_what_nobody_knows_guards_by_its_name(condition: str, guards: bool) -> None:
+    text = f"""
+import torch
+from somewhere import has_cuda, load
+print(torch.zeros(2, device="cuda" if torch.cuda.is_available() else "cpu"))
+opt = load()
+x = torch.zeros(2)
+if {condition}:
+    x = x.cuda()
+"""
+    told_of = [event.guarded for event in analysed(text).events if isinstance(event, DeviceUnavailable)]
+    assert told_of == [guards]
+
+
+@pytest.mark.parametrize(
+    ("condition", "worlds"),
+    [
+        ("args.half", []),
+        ("args.on", ["gpu1"]),
+        ("args.on and args.half", []),
+        ("args.half and args.on", []),
+        ("args.on and args.other", ["gpu1"]),
+        ("args.on and torch.cuda.device_count() > 1", []),
+    ],
+)
+def test_what_is_so_by_default_guards_no_second_gpu(condition: str, worlds: list[str]) -> None:
+    options = """
+parser.add_argument("--on", type=bool, default=True)
+parser.add_argument("--other", type=bool, default=True)
+args = parser.parse_args()
+if torch.cuda.is_available():
+    if """
+    analysis = analysed(f"{HEAD}{options}{condition}:\n        torch.cuda.set_device(1)\n")
+    events = [event for event in analysis.events if isinstance(event, DeviceUnavailable)]
+    assert sorted({event.world for event in events if not event.guarded}) == worlds
+
+
+def test_what_is_guarded_hides_no_other_use() -> None:
+    text = """
+def train(opt):
+    if opt.gpu:
+        print(torch.zeros(2).cuda())
+    print(torch.ones(2).cuda())
+train(args)
+"""
+    guarded = [(e.site.row - ROW, e.guarded) for e in analysed(HEAD + text).events if isinstance(e, DeviceUnavailable)]
+    assert guarded == [(3, True), (4, False)]
+
+
 ENDLESS = {
     "calls that double": "".join(f"def f{i}(x):\n    return f{i + 1}(x) + f{i + 1}(x)\n" for i in range(40))
     + "def f40(x):\n    return x.to('cuda')\nf0(torch.zeros(1))\n",

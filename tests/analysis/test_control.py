@@ -483,6 +483,57 @@ for epoch in range(100):
     state[0] = state[0].to(device)
 g = state[1]  #= cpu
 """,
+    "one of two numbers": """
+import random
+n = 0 if random.random() < 0 else 2
+if random.random() < 0:
+    m = -1
+else:
+    m = 3
+k = 1
+if random.random() < 2:
+    k = torch.cuda.device_count()
+def either():
+    if random.random() < 0:
+        return 0
+    return 1
+def within():
+    for i in range(9):
+        if i == 5 and random.random() < 2:
+            return i
+    return -1
+a = [n > 2, n == 1, n != 7]  #= [False,False,True]
+g = n == 2  #= True ?
+b = [m == 0, m >= -1, m > 3]  #= [False,True,False]
+c = [k > 2, k < 0]  #= [False,False]
+d = [either() > 1, bool(either() + 1), either() in (5, 6)]  #= [False,True,False]
+e = within() > 3  #= True ?
+f = torch.zeros(2, device="cuda:1") if n > 2 or k > 2 or either() > 1 else device
+""",
+    "numbers that go on in a loop": """
+import random
+count, last, seen, many = 0, -1, -1, [0]
+for i in range(50):
+    if random.random() < 2:
+        count += 1
+    if random.random() < 2:
+        last = i
+    if i == 20 and random.random() < 2:
+        seen = i
+        break
+    if random.random() < 2:
+        many[0] += 1
+    one = 0 if random.random() < 0 else 1
+    assert not one > 1
+a = count > 5  #= True ?
+c = last > 3  #= True ?
+d = seen > 3  #= True ?
+e = many[0] > 9  #= True ?
+turns = 0
+while turns < 10:
+    turns += 1 if random.random() < 2 else 2
+b = turns > 3  #= True ?
+""",
     "containers of modules have a length": """
 empty, full = nn.ModuleList(), nn.Sequential(nn.ReLU())
 a = True if empty else False  #= False

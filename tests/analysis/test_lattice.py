@@ -10,6 +10,7 @@ from devlint.analysis.lattice import Loss
 from devlint.analysis.store import MISSING
 from devlint.analysis.values import (
     BOOL,
+    COUNT,
     NONE,
     NUMBER,
     POISON,
@@ -80,7 +81,7 @@ def shown(value: object) -> object:
     if isinstance(value, Maybe):
         return ("maybe", shown(value.value))
     if isinstance(value, Scalar):
-        return ("scalar", value.low, value.kind)
+        return ("scalar", value.low, value.high, value.numbers, value.kind)
     if isinstance(value, Unknown):
         return ("unknown", value.path)
     if isinstance(value, Const):
@@ -161,10 +162,11 @@ def test_a_lost_device_is_told(a: Value, b: Value) -> None:
 @pytest.mark.parametrize(
     ("a", "b", "joined"),
     [
-        (const(1), const(2), ("scalar", None, "number")),
-        (const(1), const(True), ("scalar", None, "")),
-        (Const("a"), Const("b"), ("scalar", None, "string")),
-        (Scalar(3, "number"), Scalar(1, "number"), ("scalar", 1, "number")),
+        (const(1), const(2), ("scalar", 1, 2, frozenset((1, 2)), "number")),
+        (const(1), const(True), ("scalar", None, None, None, "")),
+        (Const("a"), Const("b"), ("scalar", None, None, None, "string")),
+        (Scalar(3, "number"), Scalar(1, "number"), ("scalar", 1, None, None, "number")),
+        (Scalar(3, "number"), const(-1), ("scalar", -1, None, None, "number")),
         (const(1), External("x"), ("unknown", None)),
         (Unknown("args.a"), Unknown("args.b"), ("unknown", None)),
         (Unknown("args.a"), Unknown("args.a", True), ("unknown", "args.a")),
@@ -177,6 +179,20 @@ def test_what_is_harmless_is_lost_in_silence(a: Value, b: Value, joined: object)
     loss = Loss()
     assert shown(loss.values(a, b)) == joined
     assert not loss.lost
+
+
+def test_of_many_integers_the_bounds_are_known() -> None:
+    loss, joined = Loss(), const(0)
+    for number in range(1, 20):
+        joined = loss.values(joined, const(number))  # type: ignore[assignment]
+    assert shown(joined) == ("scalar", 0, 19, None, "number")
+
+
+def test_what_may_go_on_has_no_bounds() -> None:
+    loss = Loss()
+    assert shown(loss.without_bounds(const(0), const(1))) == ("scalar", None, None, None, "number")
+    assert shown(loss.without_bounds(loss.values(const(0), const(1)), Scalar(2, "number"))) == shown(COUNT)
+    assert loss.bounds
 
 
 def test_tensors_of_one_device_stay_there() -> None:

@@ -44,6 +44,38 @@ def test_defaults() -> None:
     assert isinstance(run["device"], DeviceValue)
 
 
+def test_texts_are_converted() -> None:
+    run = Run(
+        """
+import argparse, ast, json
+from somewhere import convert
+parser = argparse.ArgumentParser()
+parser.add_argument("--ids", default="[0]", type=eval)
+parser.add_argument("--more", default="(1, 2)", type=ast.literal_eval)
+parser.add_argument("--rest", default='{"a": [3]}', type=json.loads)
+parser.add_argument("--device", default="CPU", type=str.lower)
+parser.add_argument("--cuda", default="False", type=eval)
+parser.add_argument("--gpu", default="None", type=eval)
+parser.add_argument("--half", default="no", type=lambda text: text == "yes")
+parser.add_argument("--where", default="cuda", type=convert)
+parser.add_argument("--there", default="torch.cuda.is_available()", type=eval)
+opt = parser.parse_args()
+a, b, c, d = opt.ids, opt.more, opt.rest, opt.device
+e, f, g, h, i = opt.cuda, opt.gpu, opt.half, opt.where, opt.there
+opt = parser.parse_args(["--ids", "[1]", "--cuda", "True", "--half=yes"])
+j, k, m, n = opt.ids, opt.cuda, opt.half, opt.where
+"""
+    )
+    assert [run.python(name) for name in "abcd"] == [[0], (1, 2), {"a": [3]}, "cpu"]
+    assert [_choice(run, name) for name in "efg"] == [
+        ("opt.cuda", True, False),
+        ("opt.gpu", True, None),
+        ("opt.half", True, False),
+    ]
+    assert [_choice(run, name)[:2] for name in "hin"] == [(f"opt.{name}", True) for name in ("where", "there", "where")]
+    assert [run.python(name) for name in "jkm"] == [[1], True, True]
+
+
 def test_evaluated_defaults_are_the_world_s() -> None:
     text = PARSER + "there = parser.parse_args().there"
     assert Run(text, CPU).python("there") is False

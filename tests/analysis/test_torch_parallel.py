@@ -95,6 +95,20 @@ w = inner.weight  #= gpu
 net = nn.DataParallel(nn.Linear(2, 2))
 net(torch.zeros(4, 2, device=device))  # DEV308: gpu2
 """,
+    "DataParallel of a GPU that is not there": """
+net = nn.Linear(2, 2)
+x = torch.zeros(2, 2)
+if torch.cuda.is_available():
+    net = nn.DataParallel(net.cuda(), [0, 1])  # DEV101: gpu1
+print(net(x), net.module if hasattr(net, "module") else net.weight, net(x.clone()) + x.to(device))
+""",
+    "DataParallel of what is no GPU": """
+net = nn.Linear(2, 2)
+x = torch.zeros(2, 2)
+if torch.cuda.is_available():
+    net = nn.DataParallel(net.cuda(), "[0]")  # DEV111: gpu1 gpu2
+print(net(x), net.weight)
+""",
     "a DataParallel of the program's own": """
 class Wrapped(nn.DataParallel):
     def replicate(self, module, device_ids):

@@ -17,6 +17,23 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 
 PROGRAMS = {
+    "layers given after a move": """
+class Late(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(2, 2)
+    def build(self):
+        self.second = nn.Linear(2, 2)  # DEV302: gpu1 gpu2
+        self.third = nn.Linear(2, 2)
+    def forward(self, x):
+        return self.third(self.second(self.first(x)))
+again = Late().to(device)
+again.build()
+a = again.to(device)(torch.zeros(2, device=device))  #= gpu
+net = Late().to(device)
+net.build()
+net(torch.zeros(2, device=device))
+""",
     "registered by assignment": """
 class Net(nn.Module):
     def __init__(self):

@@ -103,6 +103,54 @@ net = Passing(Net().to(device))
 w = net.layer.weight  #= gpu
 y = net.extra(torch.zeros(2, 2, device=device))  #= gpu
 """,
+    "what is inside a wrapper that there is not": """
+net = nn.Linear(2, 2)
+if torch.cuda.device_count() > 1:
+    net = nn.DataParallel(net.cuda())
+a = hasattr(net, "module")  #= False False True
+b = getattr(net, "module", net).weight  #= cpu cpu cuda:0
+c = (net.module if isinstance(net, nn.DataParallel) else net).weight  #= cpu cpu cuda:0
+try:
+    d = net.module.weight  #= cpu cpu cuda:0
+except AttributeError:
+    d = net.weight
+if a:
+    print(net.module)
+print(net.module)  # DEV308: cpu gpu1
+print(net.module)
+""",
+    "what is inside a wrapper of the program's own": """
+class Wrapper(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.module = inner
+class Passing(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+    def __getattr__(self, name):
+        return super().__getattr__("inner") if name == "module" else super().__getattr__(name)
+net, other = Wrapper(nn.Linear(2, 2)), Passing(nn.Linear(2, 2))
+late = nn.Linear(2, 2)
+late.module = late.weight
+named = nn.Sequential()
+named.add_module("mod" + "ule", nn.Linear(2, 2))
+if torch.cuda.is_available():
+    net, other, late, named = (nn.DataParallel(part.cuda()) for part in (net, other, late, named))
+for part in (net, other, late, named):
+    print(part.module)  # silent
+""",
+    "a wrapper that is chosen": """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--parallel", action="store_true")
+args = parser.parse_args()
+net = nn.Linear(2, 2).to(device)
+if args.parallel and torch.cuda.is_available():
+    net = nn.DataParallel(net)
+if args.parallel:
+    print(net.module)  # silent
+""",
     "methods that an object has only through its own getter": """
 class Mover:
     def __init__(self):

@@ -252,7 +252,8 @@ def _namespace(machine: Machine, instance: Instance, call: Call) -> Value:
         if exact is not None:
             if isinstance(option.default, Const) and option.default.site is not None:
                 machine.options.discard(option.default.site.key)
-            value = exact.get(option.dest) or _converted(machine, option, option.default, call)
+            given_text = exact.get(option.dest)
+            value = _converted(machine, option, option.default if given_text is None else given_text, name, call)
         else:
             value = _value(machine, option, name, call)
         machine.store.put(made.fields, option.dest, value)
@@ -271,7 +272,8 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
         return default if option.fixed and not is_none(default) else Unknown(path, True, default)
     if is_none(default) or constant(default) == "":
         return Unknown(path, True, default)  # left away, or given: both are what the option is there for
-    if isinstance(default, Const) and isinstance(default.value, bool) and not option.fixed:
+    default = _converted(machine, option, default, name, call)
+    if isinstance(default, Const) and (default.value is None or isinstance(default.value, bool)) and not option.fixed:
         return Unknown(path, True, default)
     if option.dest in _RANKS and isinstance(constant(default), int):
         site = machine.site(call.node, call.frame)
@@ -281,22 +283,22 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
         site = machine.site(call.node, call.frame)
         machine.gpu_numbers.add(site.key)
         return Const(constant(default), site)
-    return _converted(machine, option, default, call)
+    return default
 
 
 _RANKS = frozenset({"local_rank", "rank", "localrank", "local_process_index"})
 """Options of which a launcher gives each process its own value; the default is that of a single process."""
 
 
-def _converted(machine: Machine, option: Option, default: Value, call: Call) -> Value:
-    """argparse converts defaults that are strings."""
+def _converted(machine: Machine, option: Option, default: Value, name: str, call: Call) -> Value:
+    """argparse converts defaults that are strings; what comes of them where nobody can follow is the user's choice."""
     convert = option.convert
     if convert is None or not isinstance(default, Const) or not isinstance(default.value, str):
         return default
     if isinstance(convert, External) and convert.path == "builtins.str":
         return default
     converted = call_value(machine, convert, call.with_arguments([default]))
-    return default if isinstance(converted, Unknown) and converted.path is None else converted
+    return Unknown(f"{name}.{option.dest}", True) if isinstance(converted, Unknown) else converted
 
 
 def _command_line(machine: Machine, call: Call) -> list[str] | None:
@@ -326,20 +328,7 @@ def _parsed(options: tuple[Option, ...], words: list[str]) -> dict[str, Value] |
             continue
         if not attached and not queue:
             return None
-        text = attached or queue.pop(0)
-        kind = option.convert.path if isinstance(option.convert, External) else ""
-        try:
-            found[option.dest] = (
-                const(int(text) if kind == "builtins.int" else float(text))
-                if kind
-                in (
-                    "builtins.int",
-                    "builtins.float",
-                )
-                else Const(text)
-            )
-        except ValueError:
-            return None
+        found[option.dest] = Const(attached or queue.pop(0))
     return found
 
 

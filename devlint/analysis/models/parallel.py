@@ -61,8 +61,7 @@ def wrap(machine: Machine, call: Call) -> Value:
         return UNKNOWN
     made = Instance(External(DISTRIBUTED if distributed else DATA_PARALLEL), machine.site(call.node, call.frame))
     made.module = ModuleState()
-    _enclose(machine, made, inner, call, distributed)
-    return made
+    return made if _enclose(machine, made, inner, call, distributed) else UNKNOWN
 
 
 def initialise(machine: Machine, made: Instance, path: str, call: Call) -> bool:
@@ -90,7 +89,8 @@ def run_in_parallel(machine: Machine, call: Call) -> Value:
     wrapper = Instance(External(DATA_PARALLEL), machine.site(call.node, call.frame))
     wrapper.module = ModuleState()
     made_of = [inner, call.argument(2, "device_ids") or NONE, call.argument(3, "output_device") or NONE]
-    _enclose(machine, wrapper, inner, call.with_arguments(made_of), False, moves=False)
+    if not _enclose(machine, wrapper, inner, call.with_arguments(made_of), False, moves=False):
+        return Tensor(POISON)
     return call_wrapped(machine, wrapper, _passed_on(call, inputs, call.given(5, "module_kwargs")))
 
 
@@ -109,20 +109,24 @@ def _passed_on(call: Call, inputs: Value, keywords: Value | None) -> Call:
 
 def _enclose(
     machine: Machine, made: Instance, inner: Instance, call: Call, distributed: bool, moves: bool = True
-) -> None:
-    """Put a module into its wrapper, which knows the devices that it is for; for a single one it `moves` the module."""
+) -> bool:
+    """Put a module into its wrapper, which knows the devices that it is for; for a single one it `moves` the module.
+
+    Returns False where one of the devices is not there: that is told, and the program has raised.
+    """
     store = machine.store
     assert made.module is not None
     store.put(made.module.kinds, "module", "module")
     store.put(made.fields, "module", inner)
     store.put(made.state, "inner", inner)
     store.put(made.state, "distributed", distributed)
+    store.put(made.state, "since", tuple(machine.path))
     machine.consulted.add("count")
     ids = call.given(1, "device_ids")
     devices = _devices(machine, call, ids, distributed)
     if POISON in devices:
         store.put(made.state, "first", None)
-        return
+        return False
     first = _first_device(machine, ids, devices, distributed)
     store.put(made.state, "first", first)
     store.put(made.state, "scatters", first is not None or not distributed or (ids is not None and bool(devices)))
@@ -142,6 +146,7 @@ def _enclose(
     if distributed:
         _check_devices(machine, call, inner, ids)
         _check_rank(machine, call, inner, first)
+    return True
 
 
 def _devices(machine: Machine, call: Call, ids: Value | None, distributed: bool) -> list[str | None]:
