@@ -43,6 +43,7 @@ from devlint.analysis.values import (
     is_none,
 )
 from devlint.semantics import libraries
+from devlint.semantics.devices import OTHERS
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
         return _compare_identity(left, right, symbol)
     if _asks_for_cuda(symbol, left, right) and machine.device_count == 0:
         return const(symbol in ("!=", "not-in"))
+    if _asks_for_another(symbol, left, right):
+        return const(symbol == "!=")
     if _is_cpu(right) and symbol in ("==", "!=") and _is_type(node.left, left) and machine.device_count == 0:
         return const(symbol == "==")
     if (left is SOME_DEVICE or right is SOME_DEVICE) and symbol in ("==", "!="):
@@ -150,6 +153,15 @@ def _asks_for_cuda(symbol: str, left: Value, right: Value) -> bool:
     if not (isinstance(right, Const) and isinstance(right.value, str) and right.value.startswith(_OF_CUDA)):
         return False
     return (isinstance(left, Unknown) and not left.named) or (isinstance(left, Scalar) and left.kind == "string")
+
+
+def _asks_for_another(symbol: str, left: Value, right: Value) -> bool:
+    """Whether what nobody knows is compared with the type of an accelerator that no world has: `device.type == "xpu"`."""
+    if symbol not in ("==", "!="):
+        return False
+    if isinstance(left, Const):
+        left, right = right, left
+    return isinstance(right, Const) and right.value in OTHERS and isinstance(left, (Unknown, Scalar))
 
 
 def _is_type(node: ir.Expr, value: Value) -> bool:

@@ -124,7 +124,12 @@ def resolve(
 def invalid(
     machine: Machine, text: str, node: ir.Node, frame: Frame, operation: str, literal: Site | None
 ) -> str | None:
-    """A string that is no device; `"cuda:-1"` with a `-1` of `get_device()` in it is told as that number."""
+    """A string that is no device; `"cuda:-1"` with a `-1` of `get_device()` in it is told as that number.
+
+    The empty string stands for a device that somebody will set: callers out of sight may have.
+    """
+    if not text and machine.protocol:
+        return None
     site = machine.site(node, frame)
     if literal is not None and text.endswith(":-1"):
         asked = source_text(machine, literal)

@@ -39,7 +39,7 @@ def unavailable(
     if state.misled or (kind == "query" and state.by_launcher and machine.device_count == 0):
         return gone(machine)
     count = machine.device_count
-    if count == 0 and not index and machine.stack and _starts_nccl(machine, machine.stack[-1]):
+    if count == 0 and not index and any(_starts_nccl(machine, site.path, function) for function in machine.stack):
         die(machine)
         return POISON
     hidden = state.visible is not None and bool(index) and index != SOME_INDEX and machine.has_several and count > 0
@@ -68,17 +68,30 @@ def unavailable(
     return POISON
 
 
-def _starts_nccl(machine: Machine, function: ir.Function) -> bool:
-    """Whether a function starts a process group of NCCL whatever it is told, unless it returns before: it is called
-    where processes are launched on GPUs."""
+def _starts_nccl(machine: Machine, path: str, function: ir.Function) -> bool:
+    """Whether a function, or one of the same file that it calls, starts a process group of NCCL whatever it is told,
+    unless it returns before: it is called where processes are launched on GPUs."""
     known = machine.project.starts_nccl.get(function)
     if known is None:
+        machine.project.starts_nccl[function] = False  # which calls itself does not start one
         plain = [part for part in function.body.statements if isinstance(part, (ir.ExprStatement, ir.Assign))]
         written = [part for part in walk(plain) if isinstance(part, (ir.Const, ir.Name, ir.Attribute))]
         names_it = any(isinstance(part, ir.Const) and part.value == "nccl" for part in written)
-        known = names_it and any(_last_name(part) == "init_process_group" for part in written)
+        called = {_last_name(part) for part in written}
+        known = names_it and "init_process_group" in called
+        if not known:
+            module = machine.project.module(path)
+            helpers = [] if module is None else [part for part in module.body if isinstance(part, ir.Function)]
+            known = any(
+                part.name in called and _starts_nccl(machine, path, part) and not _returns(part) for part in helpers
+            )
         machine.project.starts_nccl[function] = known
     return known
+
+
+def _returns(function: ir.Function) -> bool:
+    """Whether a function may end before its last statement."""
+    return any(isinstance(part, ir.Return) for part in walk(function.body.statements[:-1]))
 
 
 def _last_name(node: ir.Node) -> str:

@@ -352,7 +352,8 @@ def _create(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> Va
         device = None
     if device == POISON:
         return Tensor(POISON)
-    if device is not None and not check_generator(machine, bound.get("generator"), device, operation, call):
+    generator = None if ("generator", "any") in row.demands else bound.get("generator")
+    if device is not None and not check_generator(machine, generator, device, operation, call):
         return Tensor(POISON)
     is_cut = call.open and row.rank == "size"
     made = Tensor(device, SOME_RANK if is_cut else created_rank(row, bound, template), origin)

@@ -14,6 +14,9 @@ DEVICE_TYPES = frozenset([*_INSIDE.split(), *OUTSIDE_TORCH])
 
 ACCELERATORS = DEVICE_TYPES - frozenset("cpu mkldnn opengl opencl ideep lazy meta".split())
 
+OTHERS = frozenset(["mps", "xpu", "hpu", "xla", *OUTSIDE_TORCH])
+"""The types of accelerators, other than CUDA's, for which programs ask; no world has them."""
+
 
 @lru_cache(maxsize=512)
 def parse_device(text: str) -> tuple[str, int | None] | None:
