@@ -308,6 +308,10 @@ class Machine:
         """What settles conditions of several undecided parts, by the first of these."""
         self.asked: set[ChoiceKey] = set()
         self.path: list[Choice] = []
+        self.dropped: list[tuple[Site, Tensor, str | None]] = []
+        """The moves whose results were thrown away: where, of which tensor, and where to."""
+        self.replaced: list[tuple[Tensor, str | None]] = []
+        """The buffers that were replaced since by what is elsewhere, when their module moved."""
         self.home: str | None = None
         self.abroad = 0
         self.left_at: int | None = None

@@ -115,6 +115,8 @@ def _replace(machine: Machine, tensor: Tensor, owner: Instance, place: str | int
     """Put a moved tensor in the place of a registered one: a parameter stays the object that it is."""
     if not tensor.is_parameter and isinstance(place, str):
         machine.store.put(owner.fields, place, made)
+        if machine.dropped:
+            machine.replaced.append((tensor, made.device))
         return
     machine.store.set(tensor, "device", made.device)
     machine.store.set(tensor, "origin", made.origin)

@@ -51,6 +51,14 @@ def note_dropped(machine: Machine, node: ir.ExprStatement, result: Value, frame:
                     source=source.device or "",
                     target=made.device or "",
                 )
+                machine.dropped.append((site, source, made.device))
+
+
+def forget_made_up_for(machine: Machine) -> None:
+    """At the end of a run: a move that was thrown away is no loss where the tensor was moved there with its module."""
+    for site, tensor, device in machine.dropped:
+        if tensor.device == device or any(old is tensor and place == device for old, place in machine.replaced):
+            machine.events.pop((DroppedMove, site.key, None, None), None)
 
 
 def _is_shown(machine: Machine, node: ir.ExprStatement, frame: Frame) -> bool:
