@@ -156,7 +156,7 @@ def _asks_for_cuda(symbol: str, left: Value, right: Value) -> bool:
 
 
 def _asks_for_another(symbol: str, left: Value, right: Value) -> bool:
-    """Whether what nobody knows is compared with the type of an accelerator that no world has: `device.type == "xpu"`."""
+    """Whether what nobody knows is compared with an accelerator that no world has: `device.type == "xpu"`."""
     if symbol not in ("==", "!="):
         return False
     if isinstance(left, Const):

@@ -255,12 +255,13 @@ class InvalidDevice(Event):
     """A string or object that torch takes for no device: `"gpu"`, a `torch.cuda.device` context manager.
 
     `kind`: a `string` that names none, a `context` manager, a `negative` number, the `cpu` where a GPU is demanded,
-    no `number` where one is (`torch.device("cuda")`, None), a `handle` where the name of a type is demanded.
+    no `number` where one is (`torch.device("cuda")`, None), a `handle` where the name of a type is demanded, a GPU
+    where a `legacy` constructor makes tensors of the CPU.
     """
 
     text: str = ""
     literal: Site | None = None
-    kind: Literal["string", "context", "negative", "cpu", "number", "handle"] = "string"
+    kind: Literal["string", "context", "negative", "cpu", "number", "handle", "legacy"] = "string"
     operation: str = ""
 
 

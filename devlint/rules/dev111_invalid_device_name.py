@@ -96,7 +96,8 @@ RULE = Rule(
 - A negative number as a device: `device=-1`, `.to(-1)`, `torch.device(-1)`. `torch.cuda.set_device(-1)` and
   `torch.cuda.device(-1)` are legal and do nothing.
 - The CPU in `torch.cuda.device(...)` and `torch.cuda.set_device(...)`, which take GPUs only; `set_device` of None or
-  of a device without a number, such as `"cuda"`.""",
+  of a device without a number, such as `"cuda"`.
+- A GPU given to a legacy constructor as `device=`: `torch.LongTensor([0, 1], device="cuda")`.""",
     why="""\
 It breaks on every machine that reaches it. `"gpu"` is the name that other frameworks use, and it often stands in the
 branch that the author's machine does not take. Other frameworks also take -1 for the CPU, and torch does not. Without
@@ -140,6 +141,10 @@ WORDS = {
     "number": (
         "`{operation}` needs the number of a GPU, and `{text}` has none",
         'give it a number or a device with one, such as `"cuda:0"`',
+    ),
+    "legacy": (
+        "`{operation}` makes tensors of the CPU alone, and is given `device=` {text}",
+        "create it with a function that takes devices: `torch.tensor(values, dtype=..., device=...)`",
     ),
     "handle": ("`{operation}` takes the name of a device type, not a `torch.device`", "give it `device.type`"),
 }

@@ -282,6 +282,8 @@ _BY_PROPERTIES = ("DataParallel", "get_device_properties", "get_device_name", "g
 def _invalid_device(facts: _Facts) -> str:
     """`text` is what stands where a device is expected; `operation` the callable, for a context manager."""
     text = facts.text("text")
+    if facts.text("form") == "legacy":
+        return f"RuntimeError: legacy constructor expects device type: cpu but device type: {text} was passed"
     if facts.text("form") == "context":
         operation = facts.text("operation").rpartition(".")[2] or "to"
         if operation == "to":

@@ -51,6 +51,7 @@ ON_THE_CPU: list[tuple[str, str, dict[str, object]]] = [
     ("torch.device('cuda:x')", "invalid-device", {"text": "cuda:x"}),
     ("torch.zeros(2).to('cuda0')", "invalid-device", {"text": "cuda0"}),
     ("torch.device('')", "invalid-device", {"text": ""}),
+    ("torch.LongTensor([0], device='cuda')", "invalid-device", {"form": "legacy", "text": "cuda"}),
     ("torch.zeros(2, device=-1)", "invalid-device", {"text": "-1"}),
     (
         "torch.zeros(2, device=torch.cuda.device(0))",

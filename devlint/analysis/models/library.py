@@ -8,8 +8,9 @@ from devlint.analysis.building import construct_builtin
 from devlint.analysis.derived import Kept, Unbuilt
 from devlint.analysis.devices import device_of_default_type, legacy_error, resolve, use
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, METHODS, Call
-from devlint.analysis.events import LegacyType
+from devlint.analysis.events import InvalidDevice, LegacyType
 from devlint.analysis.leaves import NoGradient
+from devlint.analysis.missing import gone
 from devlint.analysis.models import metrics
 from devlint.analysis.models.distributions import FAMILY, apply, construct, initialise
 from devlint.analysis.module_moves import move_module
@@ -38,7 +39,7 @@ from devlint.analysis.values import (
     Value,
     is_none,
 )
-from devlint.semantics import libraries, table
+from devlint.semantics import errors, libraries, table
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site
@@ -156,6 +157,8 @@ def _legacy_constructor(machine: Machine, path: str, arguments: Call, named_at: 
         device = device_of_default_type(machine, node, frame, path)
     else:
         device = "cpu"
+    if not on_cuda and device == "cpu" and _is_refused(machine, path, arguments):
+        return Tensor(POISON)
     first = arguments.positional[0] if arguments.positional else None
     if isinstance(first, Tensor) and not on_cuda:
         return Tensor(first.device, first.rank, first.origin)
@@ -171,6 +174,27 @@ def _legacy_constructor(machine: Machine, path: str, arguments: Call, named_at: 
     made.dtype = (libraries.legacy_type(path) or ("", None))[1]
     made.size = _legacy_size(arguments)
     return made
+
+
+def _is_refused(machine: Machine, path: str, arguments: Call) -> bool:
+    """Tell that a legacy constructor of the CPU is given a GPU by `device=`; torch checks that, and does no more."""
+    target = arguments.keywords.get("device")
+    if target is None or is_none(target):
+        return False
+    node, frame = arguments.node, arguments.frame
+    device = resolve(machine, target, node, frame, path, "legacy")
+    if device is None or not device.startswith("cuda"):
+        return device == POISON
+    machine.emit(
+        InvalidDevice,
+        machine.site(node, frame),
+        error=errors.message("invalid-device", form="legacy", text="cuda"),
+        text=device,
+        kind="legacy",
+        operation=path,
+    )
+    gone(machine)
+    return True
 
 
 def _legacy_size(arguments: Call) -> int | None:
