@@ -418,13 +418,16 @@ def external_truth(machine: Machine, value: External) -> bool | None:
 
 
 def note_condition(machine: Machine, value: Value, test: ir.Expr, frame: Frame) -> None:
-    """Tell of an availability function that was tested, not called."""
+    """Tell of an availability function that was tested, not called.
+
+    Whether the program fails is seen when it comes to what needs CUDA; code that is entered by protocol may go on to.
+    """
     if isinstance(value, External) and value.path.endswith("cuda.is_available") and not machine.has_cuda:
         machine.store.set(machine.state, "misled", True)
         machine.emit(
             AvailabilityNotCalled,
             machine.site(test, frame),
-            error=errors.message("no-cuda"),
+            error=errors.message("no-cuda") if machine.protocol else None,
             text=source_text(machine, machine.site(test, frame)),
         )
 

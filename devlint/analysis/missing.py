@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Literal, NoReturn
 
-from devlint.analysis.events import AcceleratorMissing, DeviceUnavailable, Site
+from devlint.analysis.events import AcceleratorMissing, AvailabilityNotCalled, DeviceUnavailable, Site
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import ancestors
 from devlint.analysis.values import POISON, SOME_INDEX, Const, DeviceValue
@@ -36,7 +37,10 @@ def unavailable(
             raise Crash
         return POISON if machine.has_cuda else None
     state = machine.state
-    if state.misled or (kind == "query" and state.by_launcher and machine.device_count == 0):
+    if state.misled:
+        _note_misled(machine)
+        return gone(machine)
+    if kind == "query" and state.by_launcher and machine.device_count == 0:
         return gone(machine)
     count = machine.device_count
     if count == 0 and not index and any(_starts_nccl(machine, site.path, function) for function in machine.stack):
@@ -66,6 +70,13 @@ def unavailable(
         return gone(machine)
     die(machine)
     return POISON
+
+
+def _note_misled(machine: Machine) -> None:
+    """The program fails because it took an availability function for its answer, of which was told before."""
+    for key, event in list(machine.events.items()):
+        if isinstance(event, AvailabilityNotCalled) and event.error is None:
+            machine.events[key] = dataclasses.replace(event, error=errors.message("no-cuda"))
 
 
 def _starts_nccl(machine: Machine, path: str, function: ir.Function) -> bool:

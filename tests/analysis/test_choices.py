@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from devlint.analysis.events import DeviceUnavailable, MixedDevices
+from devlint.analysis.events import AvailabilityNotCalled, DeviceUnavailable, MixedDevices
 from tests.analysis.analysed import analysed, told
 
 HEAD = """\
@@ -515,3 +515,16 @@ z * table.of(z)
 def test_parts_of_a_condition_are_answered_together(condition: str, worlds: list[str]) -> None:
     """What stands behind several conditions that nobody can answer is reached where all of them hold."""
     assert [world for _, world, _ in mixed(SEVERAL.replace("{condition}", condition))] == worlds
+
+
+@pytest.mark.parametrize(
+    ("body", "fails"),
+    [
+        ("if torch.cuda.is_available:\n    torch.cuda.manual_seed(1)\n", False),
+        ("print('yes' if torch.cuda.is_available else 'no')\n", False),
+        ("device = 'cuda' if torch.cuda.is_available else 'cpu'\nprint(torch.ones(2, device=device))\n", True),
+    ],
+)
+def test_a_question_that_is_not_asked_fails_where_cuda_is_needed(body: str, fails: bool) -> None:
+    (event,) = [item for item in analysed("import torch\n" + body).events if isinstance(item, AvailabilityNotCalled)]
+    assert (event.error is not None) is fails
