@@ -9,7 +9,8 @@ from devlint.analysis.access import binary, iterate
 from devlint.analysis.binding import annotated, bind
 from devlint.analysis.checks import note_assertion, note_raise, raises
 from devlint.analysis.choices import asks_for_gpu, decide, is_gpu_flag
-from devlint.analysis.classes import annotated_fields, find, name_fields
+from devlint.analysis.calls import invoke
+from devlint.analysis.classes import annotated_fields, find, mro, name_fields
 from devlint.analysis.containers import delete_item, extend
 from devlint.analysis.control import fork
 from devlint.analysis.decorators import decorate
@@ -34,6 +35,7 @@ from devlint.analysis.values import (
     Const,
     DeviceValue,
     External,
+    Function,
     Instance,
     Sequence,
     Tensor,
@@ -330,6 +332,17 @@ def function_definition(machine: Machine, node: ir.Function, frame: Frame) -> No
     machine.store.put(frame.names, node.name, value)
 
 
+def _tell_parents(machine: Machine, cls: Class, node: ir.Class, frame: Frame) -> None:
+    """`__init_subclass__` of the nearest parent that has one: registries are filled by it."""
+    for parent in mro(cls)[1:]:
+        hook = parent.fields.get("__init_subclass__") if isinstance(parent, Class) else None
+        if isinstance(hook, Function):
+            keywords = {name: machine.evaluate(value, frame) for name, value in node.keywords if name is not None}
+            keywords.pop("metaclass", None)
+            invoke(machine, hook, Call([], keywords, node, frame), cls)
+            return
+
+
 @executes(ir.Class)
 def class_definition(machine: Machine, node: ir.Class, frame: Frame) -> None:
     """`class`: the body runs in a frame of its own."""
@@ -356,6 +369,7 @@ def class_definition(machine: Machine, node: ir.Class, frame: Frame) -> None:
             value.dataclass_fields = list(base.dataclass_fields)
     if value.properties.get("enum"):
         make_members(machine, value)
+    _tell_parents(machine, value, node, frame)
     result: Value = value
     for decorator in reversed(node.decorators):
         result = decorate(machine, decorator, result, node, frame)

@@ -62,6 +62,13 @@ c = np.mean(rows) * t  #= gpu ?
 for number in camera:
     d = number * t  #= gpu ?
 """,
+    "arrays of numbers": """
+from torch.utils.data import default_collate
+numbers = np.random.randint(0, 3, size=(8,))
+samples = [{name: np.array(value) for name, value in {"label": numbers[i], "size": 2}.items()} for i in range(2)]
+a = default_collate(samples)["label"]  #= cpu
+b = torch.as_tensor(np.asarray(numbers[0]), device=device)  #= gpu
+""",
     "rows of arrays are none": """
 t = torch.ones(3, device=device)
 first, second, third = np.eye(3)

@@ -17,6 +17,24 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 
 PROGRAMS = {
+    "classes that parents are told of": """
+class Head(nn.Module):
+    known = {}
+    def __init_subclass__(cls, kind="", **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls.known[kind or cls.__name__] = cls
+    @classmethod
+    def create(cls, name, width):
+        return cls.known[name](width)
+class Text(Head):
+    def __init__(self, width):
+        super().__init__()
+        self.layer = nn.Linear(width, 2)
+class Span(Text, kind="span"):
+    pass
+a = Head.create("Text", 3).to(device).layer.weight  #= gpu
+b = Head.create("span", 3).layer.weight  #= cpu
+""",
     "layers given after a move": """
 class Late(nn.Module):
     def __init__(self):

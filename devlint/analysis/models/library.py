@@ -74,6 +74,10 @@ def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = N
         return _instance(machine, path, row, arguments)
     if row.effect == "model":
         return UNKNOWN
+    if row.effect == "numpy" and row.result == "array" and arguments.positional:
+        first = arguments.positional[0]
+        if isinstance(first, (Const, Scalar, Unknown)):
+            return Array(0 if isinstance(first, Scalar) and first.kind == "number" else None)  # whatever it is given
     if not _may_apply(row, arguments):
         makes_array = row.result == "array" and row.rank != "unknown"
         return plain_result(row, table.bind(row, arguments.positional, arguments.keywords)) if makes_array else UNKNOWN
