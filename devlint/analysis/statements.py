@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.access import binary, iterate
 from devlint.analysis.binding import annotated, bind
+from devlint.analysis.calls import invoke
 from devlint.analysis.checks import note_assertion, note_raise, raises
 from devlint.analysis.choices import asks_for_gpu, decide, is_gpu_flag
-from devlint.analysis.calls import invoke
 from devlint.analysis.classes import annotated_fields, find, mro, name_fields
 from devlint.analysis.containers import delete_item, extend
 from devlint.analysis.control import fork
