@@ -17,6 +17,20 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 
 PROGRAMS = {
+    "what was loaded to the CPU stands where it was loaded": """
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("scale", torch.ones(3))
+    def forward(self, x):
+        return x * self.scale  # DEV301: gpu1 gpu2
+    def restore(self, state):
+        self.scale = state["scale"]
+torch.save(Scale().state_dict(), "scale.pt")
+net = Scale().to(device)
+net.restore(torch.load("scale.pt", map_location="cpu"))
+net(torch.rand(2, 3, device=device))
+""",
     "a round trip through a file": """
 net = nn.Linear(2, 1).to(device)
 torch.save({"net": net.state_dict(), "x": torch.zeros(2, device=device), "epoch": 3}, "checkpoint.pt")

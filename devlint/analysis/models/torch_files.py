@@ -105,7 +105,9 @@ def load(machine: Machine, call: Call) -> Value:
         if device is None or device == "cpu":
             machine.testify("map_location", call.frame)
         if saved is not None:
-            return _relocated(machine, saved, device, _Objects(machine.origin("moved", call.node, call.frame, device)))
+            objects = _Objects(machine.origin("moved", call.node, call.frame, device))
+            objects.loaded = machine.origin("loaded", call.node, call.frame, device)
+            return _relocated(machine, saved, device, objects)
         return (
             Mapping(
                 {},
@@ -259,16 +261,20 @@ def relocated(machine: Machine, value: Value, device: str | None) -> Value:
 
 
 class _Objects:
-    """The objects of the program's own that a file brings back, and how their tensors came to be where they are."""
+    """The objects of the program's own that a file brings back, and how their tensors came to be where they are.
+
+    `loaded`: how tensors did that stand in no object, where the load says where to.
+    """
 
     def __init__(self, origin: Origin) -> None:
         self.origin = origin
+        self.loaded: Origin | None = None
         self.made: dict[int, Value] = {}
 
 
 def _relocated(machine: Machine, value: Value, device: str | None, objects: _Objects | None) -> Value:
     if isinstance(value, Tensor):
-        origin = value.origin
+        origin = value.origin if objects is None or objects.loaded is None else objects.loaded
         return Tensor(device, value.rank, None if origin is None else origin.released())
     if isinstance(value, Mapping):
         items = {key: _relocated(machine, part, device, objects) for key, part in value.items.items()}
