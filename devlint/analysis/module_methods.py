@@ -31,6 +31,7 @@ from devlint.analysis.modules import (
 from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, forget_place
 from devlint.analysis.results import derived, loaded_tensor
 from devlint.analysis.values import (
+    BOOL,
     MAX_ITEMS,
     NONE,
     STRING,
@@ -232,7 +233,22 @@ def _load_state_dict(machine: Machine, value: Instance, name: str, call: Call) -
                 places[device] = machine.origin("loaded", call.node, call.frame, device)
             machine.store.set(tensor, "device", device)
             machine.store.set(tensor, "origin", places[device])
+    _load_own(machine, value, call)
     return UNKNOWN
+
+
+def _load_own(machine: Machine, value: Instance, call: Call) -> None:
+    """Run `_load_from_state_dict` of the parts whose class has one of its own: it may put what is loaded in place."""
+    state = call.argument(0, "state_dict")
+    if not isinstance(state, Mapping):
+        return
+    for path, part in list(named_modules(value)):
+        own = find(part.cls, "_load_from_state_dict")
+        if own is None:
+            continue
+        told: list[Value] = [Sequence("list", [], True) for _ in range(3)]
+        given = [state, const(f"{path}." if path else ""), Mapping({}, None, True), BOOL, *told]
+        call_value(machine, Bound(own[0], part), Call(given, {}, call.node, call.frame))
 
 
 KEPT: Final = "kept"

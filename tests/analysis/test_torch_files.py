@@ -17,6 +17,28 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 
 PROGRAMS = {
+    "parts that load in a way of their own": """
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("scale", torch.ones(3))
+        self.register_buffer("shift", torch.ones(3))
+    def _load_from_state_dict(self, state_dict, prefix, *rest):
+        if prefix + "scale" in state_dict:
+            setattr(self, "scale", state_dict[prefix + "scale"])
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Scale()
+torch.save(Net().state_dict(), "parts.pt")
+net, other = Net().to(device), Net().to(device)
+net.load_state_dict(torch.load("parts.pt", map_location="cpu"))
+other.load_state_dict(torch.load("parts.pt", map_location=device))
+a = net.part.scale  #= cpu
+b = net.part.shift  #= gpu
+c = other.part.scale  #= gpu
+""",
     "what was loaded to the CPU stands where it was loaded": """
 class Scale(nn.Module):
     def __init__(self):
