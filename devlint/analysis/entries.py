@@ -35,6 +35,7 @@ from devlint.analysis.values import (
 )
 from devlint.semantics.devices import parse_device
 from devlint.syntax import ir
+from devlint.syntax.walk import last_name
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -71,7 +72,7 @@ def _called(statement: ir.Stmt) -> ir.Expr | None:
     if not isinstance(statement, ir.ExprStatement) or not isinstance(statement.value, ir.Call):
         return None
     function = statement.value.function
-    name = function.name if isinstance(function, ir.Attribute) else getattr(function, "id", "")
+    name = last_name(function)
     return None if name in _HARMLESS_STATEMENTS else function
 
 

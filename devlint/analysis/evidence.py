@@ -15,7 +15,7 @@ from devlint.analysis.choices import Decision, decide
 from devlint.analysis.machine import forget_evidence
 from devlint.semantics import table
 from devlint.syntax import ir
-from devlint.syntax.walk import walk
+from devlint.syntax.walk import last_name, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -50,7 +50,7 @@ def only_shows(node: ir.ExprStatement, frame: Frame) -> bool:
         return True
     written = [*node.value.args, *(value for _, value in node.value.keywords)]
     return (path in _SHOWS or _logs(node.value.function)) and all(
-        isinstance(part.function, (ir.Name, ir.Attribute)) and _last_name(part.function) in _PLAIN
+        isinstance(part.function, (ir.Name, ir.Attribute)) and last_name(part.function) in _PLAIN
         for part in walk(written)
         if isinstance(part, ir.Call)
     )
@@ -76,10 +76,6 @@ def only_places_a_load(node: ir.Assign | ir.ExprStatement, frame: Frame) -> bool
 def _map_locations(node: ir.Node | list[ir.Stmt]) -> list[ir.Expr]:
     found = [part for part in walk(node) if isinstance(part, ir.Call)]
     return [value for call in found for name, value in call.keywords if name == "map_location"]
-
-
-def _last_name(node: ir.Name | ir.Attribute) -> str:
-    return node.id if isinstance(node, ir.Name) else node.name
 
 
 def _logs(node: ir.Expr) -> bool:

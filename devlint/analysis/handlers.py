@@ -12,7 +12,7 @@ from devlint.analysis.values import (
     Unknown,
 )
 from devlint.syntax import ir
-from devlint.syntax.walk import walk
+from devlint.syntax.walk import last_name, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.choices import Decision
@@ -52,7 +52,7 @@ def only_tells(handler: ir.Handler) -> bool:
         call = statement.value if isinstance(statement, ir.ExprStatement) else None
         if not isinstance(call, ir.Call) or not isinstance(call.function, (ir.Name, ir.Attribute)):
             return False
-        name = call.function.id if isinstance(call.function, ir.Name) else call.function.name
+        name = last_name(call.function)
         if name not in _TELLING:
             return False
         told = told or name in ("exception", "print_exc") or _names(handler.name, call)
@@ -70,7 +70,7 @@ def caught_names(handler: ir.Handler) -> list[str]:
     if handler.type is None:
         return ["BaseException"]
     types = handler.type.items if isinstance(handler.type, ir.Display) else [handler.type]
-    names = [kind.name if isinstance(kind, ir.Attribute) else getattr(kind, "id", "") for kind in types]
+    names = [last_name(kind) for kind in types]
     return [name for name in names if name]
 
 

@@ -261,6 +261,8 @@ class Machine:
         self.literals: dict[ir.Const, Const] = {}
         self.statistics: dict[str, int] = {}
         self.namespaces: dict[str, Namespace] = {}
+        self.with_settings: list[Namespace] = []
+        """Those of files whose functions may set global names."""
         self.import_events: dict[str, dict[tuple[Any, ...], Event]] = {}
         self.import_consulted: dict[str, set[str]] = {}
         self.import_evidence: dict[str, dict[Testimony, None]] = {}
@@ -308,10 +310,6 @@ class Machine:
         """What settles conditions of several undecided parts, by the first of these."""
         self.asked: set[ChoiceKey] = set()
         self.path: list[Choice] = []
-        self.dropped: list[tuple[Site, Tensor, str | None]] = []
-        """The moves whose results were thrown away: where, of which tensor, and where to."""
-        self.replaced: list[tuple[Tensor, str | None]] = []
-        """The buffers that were replaced since by what is elsewhere, when their module moved."""
         self.home: str | None = None
         self.abroad = 0
         self.left_at: int | None = None

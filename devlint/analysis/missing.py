@@ -11,7 +11,7 @@ from devlint.analysis.plain import ancestors
 from devlint.analysis.values import POISON, SOME_INDEX, Const, DeviceValue
 from devlint.semantics import errors
 from devlint.syntax import ir
-from devlint.syntax.walk import walk
+from devlint.syntax.walk import last_name, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -88,7 +88,7 @@ def _starts_nccl(machine: Machine, path: str, function: ir.Function) -> bool:
         plain = [part for part in function.body.statements if isinstance(part, (ir.ExprStatement, ir.Assign))]
         written = [part for part in walk(plain) if isinstance(part, (ir.Const, ir.Name, ir.Attribute))]
         names_it = any(isinstance(part, ir.Const) and part.value == "nccl" for part in written)
-        called = {_last_name(part) for part in written}
+        called = {last_name(part) for part in written}
         known = names_it and "init_process_group" in called
         if not known:
             module = machine.project.module(path)
@@ -103,10 +103,6 @@ def _starts_nccl(machine: Machine, path: str, function: ir.Function) -> bool:
 def _returns(function: ir.Function) -> bool:
     """Whether a function may end before its last statement."""
     return any(isinstance(part, ir.Return) for part in walk(function.body.statements[:-1]))
-
-
-def _last_name(node: ir.Node) -> str:
-    return node.id if isinstance(node, ir.Name) else node.name if isinstance(node, ir.Attribute) else ""
 
 
 def die(machine: Machine) -> None:

@@ -18,7 +18,7 @@ from devlint.analysis.modules import (
     registered,
     submodules,
 )
-from devlint.analysis.moves import note_module_moved
+from devlint.analysis.moves import forget_dropped, note_module_moved
 from devlint.analysis.opaque import forget_relatives, is_split
 from devlint.analysis.origins import Origin
 from devlint.analysis.values import (
@@ -113,10 +113,9 @@ def _moved_tensor(machine: Machine, tensor: Tensor, mover: Mover) -> Tensor:
 
 def _replace(machine: Machine, tensor: Tensor, owner: Instance, place: str | int, made: Tensor) -> None:
     """Put a moved tensor in the place of a registered one: a parameter stays the object that it is."""
+    forget_dropped(machine, tensor, made.device)
     if not tensor.is_parameter and isinstance(place, str):
         machine.store.put(owner.fields, place, made)
-        if machine.dropped:
-            machine.replaced.append((tensor, made.device))
         return
     machine.store.set(tensor, "device", made.device)
     machine.store.set(tensor, "origin", made.origin)

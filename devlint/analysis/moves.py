@@ -51,14 +51,13 @@ def note_dropped(machine: Machine, node: ir.ExprStatement, result: Value, frame:
                     source=source.device or "",
                     target=made.device or "",
                 )
-                machine.dropped.append((site, source, made.device))
 
 
-def forget_made_up_for(machine: Machine) -> None:
-    """At the end of a run: a move that was thrown away is no loss where the tensor was moved there with its module."""
-    for site, tensor, device in machine.dropped:
-        if tensor.device == device or any(old is tensor and place == device for old, place in machine.replaced):
-            machine.events.pop((DroppedMove, site.key, None, None), None)
+def forget_dropped(machine: Machine, tensor: Tensor, device: str | None) -> None:
+    """A move that was thrown away is no loss where the tensor is moved there with its module, with nothing between."""
+    dropped = tensor.origin
+    if dropped is not None and dropped.kind == "dropped" and dropped.note == device:
+        machine.events.pop((DroppedMove, dropped.site.key, None, None), None)
 
 
 def _is_shown(machine: Machine, node: ir.ExprStatement, frame: Frame) -> bool:

@@ -9,7 +9,7 @@ from devlint.analysis.events import NameUnbound, Site
 from devlint.semantics import errors
 from devlint.semantics.devices import DEVICE_TYPES
 from devlint.syntax import ir
-from devlint.syntax.walk import dotted
+from devlint.syntax.walk import dotted, last_name
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -112,7 +112,7 @@ def bound_by(statements: list[ir.Stmt]) -> set[str]:
 
 def _called(call: ir.Call) -> str:
     function = call.function
-    return function.name if isinstance(function, ir.Attribute) else getattr(function, "id", "")
+    return last_name(function)
 
 
 def _bound_by(statement: Any) -> set[str]:
@@ -147,6 +147,6 @@ def _names_device(value: Any) -> bool:
         return isinstance(value.value, str) and value.value.partition(":")[0] in DEVICE_TYPES
     if isinstance(value, ir.Call):
         function = value.function
-        name = function.name if isinstance(function, ir.Attribute) else getattr(function, "id", "")
+        name = last_name(function)
         return "device" in name or name in ("try_gpu", "current_accelerator")
     return False

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.machine import Crash, OutOfBudget, stands_by
 from devlint.analysis.names import bound_by
+from devlint.analysis.settings import may_have_settings
 from devlint.analysis.values import UNKNOWN, ModuleValue, const
 from devlint.lines import split_rows
 from devlint.sources import Source, read_source
@@ -189,6 +190,8 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     name, package = module_name(path)
     namespace = Namespace(path, name, package, module)
     machine.namespaces[path] = namespace
+    if may_have_settings(module):
+        machine.with_settings.append(namespace)
     saved: dict[str, Any] = {name: getattr(machine, name) for name in _RUN_STATE}
     events, consulted, evidence = machine.events, machine.consulted, machine.evidence
     log, machine.store.log = machine.store.log, None

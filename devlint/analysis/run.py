@@ -17,7 +17,6 @@ from devlint.analysis.entries import Entry, is_program, protocol_entries
 from devlint.analysis.events import Event
 from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import FIRST_GPU, Crash, Machine, OutOfBudget, State
-from devlint.analysis.moves import forget_made_up_for
 from devlint.analysis.outcomes import MAIN, Outcome, Pass, called_by_roots, stands, take_imports, taken_over
 from devlint.analysis.project import Project, module_name, run_body, run_file
 from devlint.analysis.reading import settle, weigh_evidence
@@ -196,6 +195,7 @@ class _Runner:
                 collected.extend(weigh_evidence(events).values())
             self.analysis.statistics.update(machine.statistics)
             machine.namespaces.clear()
+            machine.with_settings.clear()
             last = now
         self.analysis.events = settle(collected, [world.name for world in worlds], self.project)
 
@@ -394,7 +394,6 @@ class _Runner:
             self.analysis.statistics["budget: recursion"] += 1
         except Crash:
             pass
-        forget_made_up_for(machine)
         delta: Delta = {}
         if keep:
             delta = machine.store.rollback(0)

@@ -18,7 +18,8 @@ def forget_settings(machine: Machine, namespace: Namespace, entered: ir.Function
     What the entered function sets itself (a value that it makes once) stays as it is.
     """
     own = entered.body.globals if isinstance(entered, ir.Function) else ()
-    for space in {id(space): space for space in (namespace, *machine.namespaces.values())}.values():
+    spaces = machine.with_settings if namespace in machine.with_settings else [namespace, *machine.with_settings]
+    for space in spaces:
         for name in _settable(machine, space.module):
             if name not in own and isinstance(space.names.get(name), (Const, DeviceValue)):
                 machine.store.put(space.names, name, UNKNOWN)
@@ -29,11 +30,14 @@ def _settable(machine: Machine, module: ir.Module) -> frozenset[str]:
     known = machine.project.settable.get(module)
     if known is None:
         found: set[str] = set()
-        if "global " in module.text:  # else there are none, and no body need be lowered for it
-            for statement in module.body:
-                inside = statement.body if isinstance(statement, ir.Class) else [statement]
-                for part in inside:
-                    if isinstance(part, ir.Function):
-                        found |= part.body.globals
+        for statement in module.body if may_have_settings(module) else ():
+            for part in statement.body if isinstance(statement, ir.Class) else [statement]:
+                if isinstance(part, ir.Function):
+                    found |= part.body.globals
         known = machine.project.settable[module] = frozenset(found)
     return known
+
+
+def may_have_settings(module: ir.Module) -> bool:
+    """Whether a function of a file may declare a name as `global`: else no body need be lowered to see which."""
+    return "global " in module.text

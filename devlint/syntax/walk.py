@@ -18,6 +18,11 @@ def dotted(node: object) -> str:
     return ""
 
 
+def last_name(node: object) -> str:
+    """Return `weight` for `self.layer.weight`, `f` for `f`, "" for what is neither a name nor an attribute."""
+    return node.id if isinstance(node, ir.Name) else node.name if isinstance(node, ir.Attribute) else ""
+
+
 def walk(node: Any) -> Iterator[ir.Node]:
     """Yield the node (or the nodes of a list) and everything below, bodies of functions included, in their order."""
     waiting = [node]

@@ -10,6 +10,7 @@ from devlint.analysis.devices import device_of_default_type, legacy_error, resol
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, METHODS, Call
 from devlint.analysis.events import InvalidDevice, LegacyType
 from devlint.analysis.leaves import NoGradient
+from devlint.analysis.machine import text_of
 from devlint.analysis.missing import gone
 from devlint.analysis.models import metrics
 from devlint.analysis.models.distributions import FAMILY, apply, construct, initialise
@@ -40,6 +41,7 @@ from devlint.analysis.values import (
     is_none,
 )
 from devlint.semantics import errors, libraries, table
+from devlint.semantics.devices import parse_device
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site
@@ -75,9 +77,8 @@ def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = N
     if row.effect == "model":
         return UNKNOWN
     if row.effect == "numpy" and row.result == "array" and arguments.positional:
-        first = arguments.positional[0]
-        if isinstance(first, (Const, Scalar, Unknown)):
-            return Array(0 if isinstance(first, Scalar) and first.kind == "number" else None)  # whatever it is given
+        if isinstance(arguments.positional[0], (Const, Scalar, Unknown)):
+            return Array()  # whatever it is given
     if not _may_apply(row, arguments):
         makes_array = row.result == "array" and row.rank != "unknown"
         return plain_result(row, table.bind(row, arguments.positional, arguments.keywords)) if makes_array else UNKNOWN
@@ -181,19 +182,19 @@ def _legacy_constructor(machine: Machine, path: str, arguments: Call, named_at: 
 
 
 def _is_refused(machine: Machine, path: str, arguments: Call) -> bool:
-    """Tell that a legacy constructor of the CPU is given a GPU by `device=`; torch checks that, and does no more."""
+    """Tell that a legacy constructor of the CPU is given a GPU by `device=`: it refuses that, whether there is one or
+    not."""
     target = arguments.keywords.get("device")
-    if target is None or is_none(target):
+    text = text_of(target)
+    named = parse_device(text) if text is not None else None
+    kind = target.type if isinstance(target, DeviceValue) else named[0] if named is not None else ""
+    if kind != "cuda":
         return False
-    node, frame = arguments.node, arguments.frame
-    device = resolve(machine, target, node, frame, path, "legacy")
-    if device is None or not device.startswith("cuda"):
-        return device == POISON
     machine.emit(
         InvalidDevice,
-        machine.site(node, frame),
-        error=errors.message("invalid-device", form="legacy", text="cuda"),
-        text=device,
+        machine.site(arguments.node, arguments.frame),
+        error=errors.message("invalid-device", form="legacy", text=kind),
+        text=kind,
         kind="legacy",
         operation=path,
     )

@@ -42,6 +42,7 @@ from devlint.analysis.values import (
 )
 from devlint.semantics import errors
 from devlint.syntax import ir
+from devlint.syntax.walk import last_name
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site
@@ -177,7 +178,7 @@ def _first_device(machine: Machine, ids: Value | None, devices: list[str | None]
 
 def _is_distributed(call: Call) -> bool:
     function = call.node.function if isinstance(call.node, ir.Call) else None
-    name = function.name if isinstance(function, ir.Attribute) else getattr(function, "id", "")
+    name = last_name(function)
     value = call.frame.names.get(name) or call.frame.namespace.names.get(name)
     path = value.path if isinstance(value, External) else name
     return "istributed" in path or path in ("DDP",)

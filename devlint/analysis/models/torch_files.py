@@ -105,9 +105,9 @@ def load(machine: Machine, call: Call) -> Value:
         if device is None or device == "cpu":
             machine.testify("map_location", call.frame)
         if saved is not None:
-            objects = _Objects(machine.origin("moved", call.node, call.frame, device))
-            objects.loaded = machine.origin("loaded", call.node, call.frame, device)
-            return _relocated(machine, saved, device, objects)
+            moved = machine.origin("moved", call.node, call.frame, device)
+            loaded = machine.origin("loaded", call.node, call.frame, device)
+            return _relocated(machine, saved, device, _Objects(moved, loaded))
         return (
             Mapping(
                 {},
@@ -263,18 +263,18 @@ def relocated(machine: Machine, value: Value, device: str | None) -> Value:
 class _Objects:
     """The objects of the program's own that a file brings back, and how their tensors came to be where they are.
 
-    `loaded`: how tensors did that stand in no object, where the load says where to.
+    `loaded`: how tensors did that stand in no object.
     """
 
-    def __init__(self, origin: Origin) -> None:
+    def __init__(self, origin: Origin, loaded: Origin) -> None:
         self.origin = origin
-        self.loaded: Origin | None = None
+        self.loaded = loaded
         self.made: dict[int, Value] = {}
 
 
 def _relocated(machine: Machine, value: Value, device: str | None, objects: _Objects | None) -> Value:
     if isinstance(value, Tensor):
-        origin = value.origin if objects is None or objects.loaded is None else objects.loaded
+        origin = value.origin if objects is None else objects.loaded
         return Tensor(device, value.rank, None if origin is None else origin.released())
     if isinstance(value, Mapping):
         items = {key: _relocated(machine, part, device, objects) for key, part in value.items.items()}
