@@ -62,7 +62,7 @@ def unavailable(
         kind=kind,
         at_import=machine.importing > 0,
         hidden=hidden,
-        guarded=machine.guards > 0 or (literal is not None and literal.key in machine.options),
+        guarded=machine.guards > 0 or _is_an_option(machine, literal, index),
         visible=state.visible_text,
         cause="" if state.alive or (index and literal) or _writes_index(node, index) else "follows",
     )
@@ -70,6 +70,12 @@ def unavailable(
         return gone(machine)
     die(machine)
     return POISON
+
+
+def _is_an_option(machine: Machine, literal: Site | None, index: int | None) -> bool:
+    """Whether the user may say another device: this one is an option's default. Who leaves the option alone has said
+    nothing of a second GPU."""
+    return literal is not None and literal.key in machine.options and not index
 
 
 def _note_misled(machine: Machine) -> None:
