@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.derived import DeviceText
+from devlint.analysis.records import is_record, is_tuple
 from devlint.analysis.store import MISSING
 from devlint.analysis.values import (
     ANY_SIZE,
@@ -279,8 +280,18 @@ class Loss:
         if isinstance(one, External) and isinstance(other, External) and one.path == other.path:
             if libraries.holds_nothing(one.path):
                 return a
+        if one is other and isinstance(one, Class) and (is_tuple(one) or (not self.bounds and is_record(one))):
+            if not (a.state or b.state) and a.module is b.module is None and a.fields.keys() == b.fields.keys():
+                return self._records(a, b)
         self.lost = self.lost or carries_device(a) or carries_device(b)
         return UNKNOWN
+
+    def _records(self, a: Instance, b: Instance) -> Value:
+        """A record of its own: any of two whose fields nobody changes through others."""
+        made = Instance(a.cls, a.site)
+        made.fields = {name: self.values(value, b.fields[name]) for name, value in a.fields.items()}
+        made.places = a.places
+        return made
 
     def _externals(self, a: External, b: External) -> Value:
         return a if a.path == b.path else UNKNOWN
