@@ -15,11 +15,11 @@ RULE = Rule(
     what=(
         "`nn.Linear(...)`, `nn.Conv2d(...)`, `nn.LayerNorm(...)` or another layer with parameters is built in "
         "`forward`, or in what `forward` calls, and applied to the input. Layers without parameters (`nn.ReLU()`), "
-        "layers that are built once and kept as an attribute, and functions (`F.linear`) are silent."
+        "layers that are built where the input is, and kept as an attribute, and functions (`F.linear`) are silent."
     ),
     why=(
-        "The layer is new at every call: its weights are on the CPU, whatever the module's device, and random each "
-        "time. The optimizer has never seen them, so nothing is learned in them even where nothing raises."
+        "The layer is new at every call, or at the first if it is kept: its weights are on the CPU, whatever the module's "
+        "device, and random. The optimizer has never seen them, so nothing is learned in them even where nothing raises."
     ),
     example=Example(
         bad="""\
@@ -67,5 +67,7 @@ def built_in_forward(event: MixedDevices, context: TextContext) -> Iterator[Diag
     """A layer that was just built met the input of `forward`."""
     if event.cause == "layer-in-forward":
         layer = text.quoted(context.text(event.root))
-        message = f"{layer} is built at every call, on {event.culprit.device} and untrained: it {text.meeting(event)}"
+        message = (
+            f"{layer} is built inside `forward`, on {event.culprit.device} and untrained: it {text.meeting(event)}"
+        )
         yield Diagnosis(event.root, message, event, text.clash_trace(event))

@@ -58,7 +58,7 @@ STEPS: dict[MarkKind, str] = {
     "rebuilt": "a fresh module replaces the moved one here",
     "owner-moved": "the module that gets it is moved{to} here, before",
     "attached": "attached here: the move is over",
-    "layer-in-forward": "the layer is built{on} here, at every call",
+    "layer-in-forward": "the layer is built{on} here, inside `forward`",
     "loss-weight": "the loss keeps its weight{on}",
     "metric-state": "the metric keeps its state{on}",
     "cached": "written to the cache{on} here",

@@ -164,7 +164,7 @@ def test_the_others_name_the_culprit() -> None:
     operands = (program.operand("x", "cuda:0", nth=1), program.operand("layer", "cpu", at="layer(x)"))
     layer = MixedDevices("gpu1", site, root, operands=operands, guilty=1, cause="layer-in-forward")
     assert program.say(dev503_layer_in_forward.RULE, layer)[0].message == (
-        "`nn.Linear(3, 2)` is built at every call, on cpu and untrained: it meets `x` on cuda:0 at line 3"
+        "`nn.Linear(3, 2)` is built inside `forward`, on cpu and untrained: it meets `x` on cuda:0 at line 3"
     )
     cached = MixedDevices("gpu1", site, site, operands=operands, guilty=0, cause="cache")
     assert program.say(dev504_stale_device_cache.RULE, cached)[0].message == (
