@@ -18,8 +18,9 @@ RULE = Rule(
         "layers that are built where the input is, and kept as an attribute, and functions (`F.linear`) are silent."
     ),
     why=(
-        "The layer is new at every call, or at the first if it is kept: its weights are on the CPU, whatever the module's "
-        "device, and random. The optimizer has never seen them, so nothing is learned in them even where nothing raises."
+        "The layer is new at every call, or at the first if it is kept: its weights are on the CPU, whatever the "
+        "module's device, and random. The optimizer has never seen them, so nothing is learned in them even where "
+        "nothing raises."
     ),
     example=Example(
         bad="""\
