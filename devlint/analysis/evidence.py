@@ -23,21 +23,38 @@ if TYPE_CHECKING:
 
 
 def decide_branch(machine: Machine, node: ir.If, frame: Frame) -> Decision:
-    """Decide the condition of an `if`. That CUDA was asked for counts only where something hangs on the answer."""
+    """Decide the condition of an `if`. That CUDA was asked for counts only where something hangs on the answer, and not
+    where the program leaves without it."""
     known = len(machine.evidence)
     around, machine.branching = machine.branching, node
     try:
         decision = decide(machine, node.test, frame)
     finally:
         machine.branching = around
-    if len(machine.evidence) > known and not node.orelse:
-        if all(_needs_no_guard(statement, frame) for statement in node.body):
+    if len(machine.evidence) > known:
+        without = node.body if decision.truth is not machine.has_cuda else node.orelse
+        harmless = not node.orelse and all(_needs_no_guard(statement, frame) for statement in node.body)
+        if harmless or (decision.truth is not None and _leaves(without)):
             forget_evidence(machine, known)
     return decision
 
 
+_EXITS = frozenset({"exit", "_exit", "abort", "quit"})
+
+
+def _leaves(statements: list[ir.Stmt]) -> bool:
+    """Whether statements end with a `raise`, or with what ends the program."""
+    last = statements[-1] if statements else None
+    if isinstance(last, ir.ExprStatement) and isinstance(last.value, ir.Call):
+        return last_name(last.value.function) in _EXITS
+    return isinstance(last, ir.Raise)
+
+
 _QUESTIONS = frozenset({"is_available", "device_count", "get_device_name", "is_built"})
-_PLAIN = _QUESTIONS | {"format", "str", "bool", "int"}
+_AMOUNTS = frozenset(
+    {"memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "memory_summary"}
+)
+_PLAIN = _QUESTIONS | _AMOUNTS | {"format", "str", "bool", "int", "round"}
 _SHOWS = frozenset({"builtins.print", "builtins.display", "IPython.display.display", "warnings.warn"})
 
 
@@ -82,8 +99,20 @@ def _logs(node: ir.Expr) -> bool:
     return isinstance(node, ir.Attribute) and node.name in ("info", "debug", "warning", "write")
 
 
+_MEASURES = frozenset(
+    {
+        "torch.cuda.synchronize",
+        "torch.cuda.reset_peak_memory_stats",
+        "torch.cuda.nvtx.range_push",
+        "torch.cuda.nvtx.range_pop",
+    }
+)
+"""A clock waits so, or marks its time: the programs that it measures may all be for GPUs."""
+
+
 def _needs_no_guard(statement: ir.Stmt, frame: Frame) -> bool:
-    """Whether a statement needs no GPU: `torch.cuda.manual_seed_all(0)`, `torch.backends.cudnn.benchmark = True`."""
+    """Whether a statement needs no GPU (`torch.cuda.manual_seed_all(0)`, `torch.backends.cudnn.benchmark = True`), or
+    only measures one."""
     if isinstance(statement, ir.Assign):
         return all(outside_path(target, frame).startswith("torch.backends.") for target in statement.targets)
     if not isinstance(statement, ir.ExprStatement) or not isinstance(statement.value, ir.Call):
@@ -92,8 +121,9 @@ def _needs_no_guard(statement: ir.Stmt, frame: Frame) -> bool:
         return True  # a test that is skipped without CUDA needs it
     if only_shows(statement, frame) and not any(_asks_cuda(part) for part in walk([statement.value])):
         return True
-    row = table.lookup(outside_path(statement.value.function, frame))
-    return row is not None and row.effect == "harmless"
+    path = outside_path(statement.value.function, frame)
+    row = table.lookup(path)
+    return path in _MEASURES or (row is not None and row.effect == "harmless")
 
 
 def _asks_cuda(node: ir.Node) -> bool:

@@ -44,6 +44,7 @@ from devlint.analysis.values import (
     const,
 )
 from devlint.syntax import ir
+from devlint.syntax.walk import last_name, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -142,10 +143,13 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
 def is_arm_for_gpu(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> bool:
     """Whether a branch is where an option for the device leads that is `cuda` by its default: `args.device == "cuda"`.
 
-    Whoever has no GPU gives the option another value. So it is with a setting that an object keeps: `if self.cuda:`.
+    Whoever has no GPU gives the option another value. So it is with a setting that an object or a file keeps: `if
+    self.cuda:`, `if USE_CUDA:`.
     """
-    if isinstance(test, ir.Attribute):
-        return holds and not machine.device_count and is_gpu_flag(test.name) and asks_for_gpu(test.name, True)
+    if isinstance(test, (ir.Attribute, ir.Name)):
+        name = last_name(test)
+        is_flag = holds and not machine.device_count and is_gpu_flag(name) and asks_for_gpu(name, True)
+        return is_flag and _is_setting(name, frame)
     if not isinstance(test, ir.Compare) or test.operator not in ("==", "!=") or not isinstance(test.right, ir.Const):
         return False
     named = test.right.value
@@ -158,6 +162,20 @@ def is_arm_for_gpu(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -
         return False
     equal = holds is (test.operator == "==")
     return named.startswith("cuda") if equal else named == "cpu"
+
+
+_READS = frozenset({"get", "pop", "getattr", "bool", "parse_args"})
+
+
+def _is_setting(name: str, frame: Frame) -> bool:
+    """Whether a name is given constants, or what others give, wherever its file assigns it: nothing is asked for it."""
+    return not any(
+        isinstance(part, (ir.Compare, ir.Unary))
+        or (isinstance(part, ir.Call) and last_name(part.function) not in _READS)
+        for node in walk(frame.namespace.module.body)
+        if isinstance(node, ir.Assign) and name in map(last_name, node.targets)
+        for part in walk(node.value)
+    )
 
 
 def branch(machine: Machine, statements: list[ir.Stmt], frame: Frame) -> Signal | None:
