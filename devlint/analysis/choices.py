@@ -151,9 +151,10 @@ def _speaks_of_gpu(text: str) -> bool:
     """Whether what is asked for, or compared with a constant, has a name of GPUs."""
     asked = _ASKED.fullmatch(text)
     name = "" if asked is None else asked.group(1).rpartition(".")[2].lower()
-    return any(word in name for word in ("cuda", "gpu", "cpu", "accel"))
+    return any(word in name for word in _OF_GPUS)
 
 
+_OF_GPUS = ("cuda", "gpu", "cpu", "accel", "nvidia", "rocm", "nccl", "hopper")
 _ASKED = re.compile(r"([^ ]+)(?: (?:[<>]=?|==|is) (?:-?[\d.]+|None|True|False))?")
 
 

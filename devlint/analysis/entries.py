@@ -19,6 +19,7 @@ from devlint.analysis.frames import Frame, Locals, Namespace
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models.frameworks import enter_hook, enter_step, is_hook
+from devlint.analysis.models.patching import fixtures
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.modules import registered
 from devlint.analysis.store import Delta
@@ -132,7 +133,7 @@ def _method_entries(machine: Machine, cls: Class, frame: Frame) -> Iterator[Entr
 def _function_entry(machine: Machine, function: Function, frame: Frame) -> Entry:
     def run() -> None:
         node = function.node
-        arguments = Call([], {}, node, frame, open=True)
+        arguments = Call([], fixtures(node), node, frame, open=True)
         invoke(machine, function, arguments, None)
 
     return Entry("function", function.node, run)
@@ -340,7 +341,7 @@ def is_plain_default(name: str, value: Value) -> bool:
 
 def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> None:
     """Call a method that nobody in sight calls, on an instance built with unknown arguments."""
-    call = Call([], {}, method.node, frame, open=True)
+    call = Call([], fixtures(method.node), method.node, frame, open=True)
     if method.kind == "staticmethod":
         invoke(machine, method, call, None)
         return

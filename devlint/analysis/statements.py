@@ -143,13 +143,11 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
 def is_arm_for_gpu(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> bool:
     """Whether a branch is where an option for the device leads that is `cuda` by its default: `args.device == "cuda"`.
 
-    Whoever has no GPU gives the option another value. So it is with a setting that an object or a file keeps: `if
-    self.cuda:`, `if USE_CUDA:`.
+    Whoever has no GPU gives the option another value. So it is with a setting that an object keeps: `if self.cuda:`.
     """
-    if isinstance(test, (ir.Attribute, ir.Name)):
-        name = last_name(test)
-        is_flag = holds and not machine.device_count and is_gpu_flag(name) and asks_for_gpu(name, True)
-        return is_flag and _is_setting(name, frame)
+    if isinstance(test, ir.Attribute):
+        is_flag = holds and not machine.device_count and is_gpu_flag(test.name) and asks_for_gpu(test.name, True)
+        return is_flag and _is_setting(test.name, frame)
     if not isinstance(test, ir.Compare) or test.operator not in ("==", "!=") or not isinstance(test.right, ir.Const):
         return False
     named = test.right.value
