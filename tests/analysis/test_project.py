@@ -118,6 +118,29 @@ PROJECTS = {
         "net.py": "from torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "        self.layer = nn.Linear(2, 2)\n    def forward(self, x):\n        return self.layer(x)\n",
     },
+    "defaults that an import sets": {
+        "program.py": "import torch\nimport settings\nweight = torch.ones(2)\n"
+        "print(weight + torch.zeros(2, device=settings.device))\n"
+        "print(weight + torch.zeros(2, device='cpu'))  # DEV301: gpu1 gpu2\n"
+        "print(torch.Tensor([1.0]).to('cpu') + torch.Tensor([1.0, 2.0]))  # DEV301: gpu1 gpu2\n",
+        "settings.py": "import torch\nimport kinds\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'\n",
+        "kinds.py": "import torch\nif torch.cuda.is_available():\n"
+        "    torch.set_default_tensor_type('torch.cuda.FloatTensor')\n",
+    },
+    "a default that is set again after the import": {
+        "program.py": "import torch\ndef load():\n    import settings\n    return settings.device\n"
+        "load()\ntorch.set_default_device('cpu')\nload()\nimport settings\n"
+        "print(torch.ones(2) + torch.zeros(2, device='cpu'))\n"
+        "torch.set_default_device(None)\nprint(torch.ones(2) + torch.zeros(2, device=load()))  # DEV301: gpu1 gpu2\n",
+        "settings.py": "import torch\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+        "torch.set_default_device(device)\n",
+    },
+    "the current GPU that an import chooses": {
+        "program.py": "import torch\nimport settings\nif torch.cuda.is_available():\n"
+        "    x = torch.ones(2).cuda() + torch.zeros(2, device='cuda:0')  # DEV301: gpu2\n",
+        "settings.py": "import torch\nif torch.cuda.is_available():\n"
+        "    torch.cuda.set_device(torch.cuda.device_count() - 1)\n",
+    },
     "state that an import changes": {
         "program.py": "import settings\nimport torch\nx = torch.zeros(1, device='cuda:1')  # DEV101: cpu gpu1\n"
         "print(x, settings.count)\n",
