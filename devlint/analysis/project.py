@@ -147,10 +147,24 @@ class Project:
         if path is None or (path == importer.path and not level):
             return None
         self.dependencies.setdefault(importer.path, set()).add(path)
+        for package in self._packages(name, level, importer.path):
+            self.dependencies[importer.path].add(package)
+            run_file(machine, package)
         found = run_file(machine, path)
         for kind in machine.import_asked.get(path, ()) if stands_by(path, importer.path) else ():
             machine.evidence[kind, importer.path] = None
         return found
+
+    def _packages(self, name: str, level: int, importer: str) -> list[str]:
+        """The packages in which an imported file stands: they run before it. Those of the importer have been run."""
+        packages: list[str] = []
+        end = name.find(".")
+        while end >= 0:
+            path = self.resolve(name[:end], level, importer)
+            if path is not None and path.endswith(_PACKAGE) and not importer.startswith(path[: 1 - len(_PACKAGE)]):
+                packages.append(path)
+            end = name.find(".", end + 1)
+        return packages
 
     def submodule(self, machine: Machine, namespace: Namespace, name: str) -> ModuleValue | None:
         """Return the file `name` in the package that `namespace` is."""
@@ -170,6 +184,8 @@ _RUN_STATE = (
     "steps budget assume promoted path home abroad left_at trying quiet stack activations contexts cuts memo settled "
     "worker protocol guards elsewhere building built_on_cpu"
 ).split()
+
+_PACKAGE = f"{os.sep}__init__.py"
 
 _DEFAULTS = ("default_device", "default_type", "current_device")
 """What `defaults_of` a state are."""

@@ -141,6 +141,19 @@ PROJECTS = {
         "settings.py": "import torch\nif torch.cuda.is_available():\n"
         "    torch.cuda.set_device(torch.cuda.device_count() - 1)\n",
     },
+    "a package that runs before its parts": {
+        "program.py": "import torch\nfrom zoo.building import build\nimport zoo.deep.more as more\n"
+        "weight = torch.ones(2)\nprint(weight + torch.zeros(2, device='cpu'))  # DEV301: gpu1 gpu2\n"
+        "print(build('shift')(torch.zeros(2), torch.zeros(2).to(more.place)))  # DEV301: gpu1 gpu2\n",
+        "zoo/__init__.py": "from . import parts\nfrom .config import DEVICE\n",
+        "zoo/config.py": "import torch\nDEVICE = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+        "torch.set_default_device(DEVICE)\n",
+        "zoo/building.py": "KNOWN = {}\ndef known(function):\n    KNOWN[function.__name__] = function\n"
+        "    return function\ndef build(name):\n    return KNOWN[name]\n",
+        "zoo/parts.py": "from .building import known\n@known\ndef shift(x, y):\n    return x + y\n",
+        "zoo/deep/__init__.py": "from . import more\nmore.place = 'cpu'\n",
+        "zoo/deep/more.py": "place = None\n",
+    },
     "state that an import changes": {
         "program.py": "import settings\nimport torch\nx = torch.zeros(1, device='cuda:1')  # DEV101: cpu gpu1\n"
         "print(x, settings.count)\n",
