@@ -25,7 +25,7 @@ from devlint.analysis.machine import SCRIPTED, TRACE, Crash
 from devlint.analysis.models import distributions, library
 from devlint.analysis.module_calls import call_module
 from devlint.analysis.module_methods import base_method, module_method
-from devlint.analysis.module_state import CONVERTED
+from devlint.analysis.module_state import CONVERTED, HIDDEN, TABLES
 from devlint.analysis.modules import (
     CONTAINERS,
     forget_places,
@@ -35,6 +35,8 @@ from devlint.analysis.modules import (
     module_item,
     note_wrapped,
     register_attribute,
+    replace_table,
+    table_of,
 )
 from devlint.analysis.sequences import sequence_item
 from devlint.analysis.values import (
@@ -127,9 +129,13 @@ _CONVERTED: Final = frozenset({CONVERTED, SCRIPTED, TRACE})
 
 
 def fields_as_dict(value: Instance, is_open: bool) -> Mapping:
-    """`instance.__dict__`: what is written there are fields."""
+    """`instance.__dict__`: what is written there are fields; what a module registers stands in tables of its own."""
     fields = Mapping(dict(value.fields), None, is_open)
-    fields.of = value if value.module is None else None
+    if value.module is not None:
+        kinds = value.module.kinds
+        plain = {name: field for name, field in value.fields.items() if not kinds.get(name) and name != HIDDEN}
+        fields.items = {**{name: table_of(value, name) for name in TABLES}, **plain}
+    fields.of = value
     return fields
 
 
@@ -152,6 +158,9 @@ def assign_instance_attribute(
             machine.store.put(value.fields, name, UNKNOWN)
         return
     if value.module is not None:
+        if name in TABLES:
+            replace_table(machine, value, name, new)
+            return
         register_attribute(machine, value, name, new, node, frame)
     elif new.__class__ is Tensor:
         value.places = {**value.places, name: machine.site(node, frame)}

@@ -160,7 +160,7 @@ class State:
     died of a device that is missing. `by_launcher`: the way that is run was started by a launcher, a process for each
     GPU. `collective`: the backend of init_process_group, None before. `hooks`: what waits for a backward pass.
     `passes`: the devices of losses that had one, "" for one that is not known. `deterministic`: what the program last
-    gave `use_deterministic_algorithms`.
+    gave `use_deterministic_algorithms`. `imported`: the files of the project that were imported, which happens once.
     """
 
     __slots__ = (
@@ -182,6 +182,7 @@ class State:
         "hooks",
         "passes",
         "deterministic",
+        "imported",
     )
 
     def __init__(self) -> None:
@@ -203,6 +204,7 @@ class State:
         self.by_launcher = False
         self.hooks: tuple[Hook, ...] = ()
         self.passes: frozenset[str] = frozenset()
+        self.imported: frozenset[str] = frozenset()
 
 
 EvidenceKind: TypeAlias = Literal["availability", "option", "branch", "computes", "map_location", "needs a GPU"]
@@ -269,6 +271,8 @@ class Machine:
         self.import_asked: dict[str, set[EvidenceKind]] = {}
         """What speaks for running without a GPU in the code of a file that runs when it is imported."""
         self.import_effects: dict[str, tuple[Any, ...]] = {}
+        self.import_defaults: dict[str, tuple[tuple[tuple[str, object], ...], frozenset[str]]] = {}
+        """The default devices that a file set when it was imported, and the files that were imported by it."""
         self.placements = 0
         """How often a module was put on a device that the program named."""
         self.files: dict[Any, Value] = {}

@@ -12,6 +12,7 @@ from devlint.analysis.device_names import misses_by_index, tell_missing_key
 from devlint.analysis.dispatch import ASSIGN_ITEM, ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
 from devlint.analysis.lacking import LACKED, read_lacking
 from devlint.analysis.machine import Crash
+from devlint.analysis.module_state import TABLES
 from devlint.analysis.plain import NotConstant, join_all, key_of, length, missing, pair, value_of_key
 from devlint.analysis.results import derived, is_any_content, loaded_tensor
 from devlint.analysis.values import (
@@ -88,15 +89,26 @@ def iterate_mapping(machine: Machine, value: Mapping, node: ir.Node, frame: Fram
 def rewrite(machine: Machine, value: Mapping, items: dict[Any, Value]) -> None:
     """Replace the items; those of a `__dict__` (or of a module's `_modules`) are the fields of its object."""
     if value.of is not None:
-        fields = value.of.fields
         for name, new in items.items():
             if value.items.get(name) is not new:
-                machine.store.put(fields, name, new)
-                if value.of.module is not None and isinstance(new, Instance):
-                    machine.store.put(value.of.module.kinds, name, "module")
+                _write_field(machine, value.of, value.holds, name, new)
         for name in value.items.keys() - items.keys():
-            machine.store.remove(fields, name)
+            machine.store.remove(value.of.fields, name)
     machine.store.set(value, "items", items)
+
+
+def _write_field(machine: Machine, owner: Instance, holds: str, name: Any, new: Value) -> None:
+    """A field that is written by way of a dict: a module registers what its tables hold, and nothing else."""
+    module = owner.module
+    if module is not None:
+        if not holds and name in TABLES:
+            machine.store.set(module, "unsure", True)
+            return
+        kind = holds if isinstance(new, Instance if holds == "module" else Tensor) else ""
+        if module.kinds.get(name, "") != kind:
+            machine.store.put(module.kinds, name, kind)
+            machine.grown += kind == "module" and module.device is not None
+    machine.store.put(owner.fields, name, new)
 
 
 def put(machine: Machine, value: Mapping, key: Value, new: Value, in_loop: bool = False) -> None:
@@ -114,6 +126,8 @@ def _open(machine: Machine, value: Mapping) -> None:
     """There may be more keys now; those of a `__dict__` are attributes of its object."""
     if value.of is not None:
         note_any_name(machine, value.of)
+        if value.of.module is not None:
+            machine.store.set(value.of.module, "unsure", True)
     if not value.open:
         machine.store.set(value, "open", True)
 

@@ -12,7 +12,8 @@ from devlint.analysis.dispatch import Call, Iteration
 from devlint.analysis.events import ModuleHasNoDevice, Wrapped, WrapperAttribute, WrapperMissing, way
 from devlint.analysis.leaves import note_unregistered, refuse_copy
 from devlint.analysis.machine import Crash
-from devlint.analysis.module_state import HIDDEN, ModuleState
+from devlint.analysis.mappings import rewrite
+from devlint.analysis.module_state import HIDDEN, TABLES, ModuleState
 from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, forget_place, item_of_opaque
 from devlint.analysis.results import device_of
 from devlint.analysis.values import (
@@ -229,11 +230,10 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
     if name == "training":
         known = value.state.get("training")
         return known if isinstance(known, Value) else Unknown("training", False)
-    if name == "_modules":
-        forget_place(machine, value)
-        return _modules_of(value)
-    if name in ("_parameters", "_buffers"):
-        return Mapping({}, None, True)
+    if name in TABLES:
+        if name == "_modules":
+            forget_place(machine, value)
+        return table_of(value, name)
     if name in MODULE_METHODS or table.lookup(f"torch.nn.Module.{name}") is not None:
         return Method(value, name)
     getter = find(value.cls, "__getattr__")
@@ -338,15 +338,37 @@ def miss_wrapped(machine: Machine, value: Instance, name: str, node: ir.Node, fr
     )
 
 
-def _modules_of(value: Instance) -> Mapping:
-    """`module._modules`: what is written there by name is a field that is registered."""
+def table_of(value: Instance, name: str) -> Mapping:
+    """`module._modules` and its like: what is written there by name is a field that is registered."""
     module = value.module
     assert module is not None
-    path = builtin_path(value)
+    if module.is_replica and name != "_modules":
+        return Mapping({}, None, True)
+    holds, path = TABLES[name], builtin_path(value)
     is_open = module.unsure or module.children is None or path not in CONTAINERS or is_open_class(value.cls)
-    found = Mapping(dict(members(value)), None, is_open)
+    found = Mapping(dict(members(value) if holds == "module" else _tensors_of(value, holds)), None, is_open)
     found.of = None if module.children else value
+    found.holds = holds
     return found
+
+
+def _tensors_of(value: Instance, kind: str) -> Iterator[tuple[str, Value]]:
+    """The parameters, or the buffers, that a module registers itself, where their names are known."""
+    module = value.module
+    assert module is not None
+    for name, tensor in own_tensors(value):
+        if name is not None and module.kinds.get(name, "parameter") == kind:
+            yield name, tensor
+
+
+def replace_table(machine: Machine, value: Instance, name: str, new: Value) -> None:
+    """`module._modules = {...}`."""
+    held = table_of(value, name)
+    if isinstance(new, Mapping) and held.of is not None:
+        rewrite(machine, held, dict(new.items))
+    if not isinstance(new, Mapping) or new.open or held.of is None:
+        assert value.module is not None
+        machine.store.set(value.module, "unsure", True)
 
 
 def module_item(machine: Machine, value: Instance, index: Value, node: ir.Node, frame: Frame) -> Value:

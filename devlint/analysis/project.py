@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from devlint.analysis.choices import ChoiceKey
     from devlint.analysis.events import Site, Wrapped
     from devlint.analysis.machine import Machine, State
+    from devlint.analysis.values import DeviceValue
 
 
 class Project:
@@ -146,10 +147,24 @@ class Project:
         if path is None or (path == importer.path and not level):
             return None
         self.dependencies.setdefault(importer.path, set()).add(path)
+        for package in self._packages(name, level, importer.path):
+            self.dependencies[importer.path].add(package)
+            run_file(machine, package)
         found = run_file(machine, path)
         for kind in machine.import_asked.get(path, ()) if stands_by(path, importer.path) else ():
             machine.evidence[kind, importer.path] = None
         return found
+
+    def _packages(self, name: str, level: int, importer: str) -> list[str]:
+        """The packages in which an imported file stands: they run before it. Those of the importer have been run."""
+        packages: list[str] = []
+        end = name.find(".")
+        while end >= 0:
+            path = self.resolve(name[:end], level, importer)
+            if path is not None and path.endswith(_PACKAGE) and not importer.startswith(path[: 1 - len(_PACKAGE)]):
+                packages.append(path)
+            end = name.find(".", end + 1)
+        return packages
 
     def submodule(self, machine: Machine, namespace: Namespace, name: str) -> ModuleValue | None:
         """Return the file `name` in the package that `namespace` is."""
@@ -169,6 +184,11 @@ _RUN_STATE = (
     "steps budget assume promoted path home abroad left_at trying quiet stack activations contexts cuts memo settled "
     "worker protocol guards elsewhere building built_on_cpu"
 ).split()
+
+_PACKAGE = f"{os.sep}__init__.py"
+
+_DEFAULTS = ("default_device", "default_type", "current_device")
+"""What `defaults_of` a state are."""
 
 
 def module_name(path: str) -> tuple[str, str]:
@@ -197,7 +217,8 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     log, machine.store.log = machine.store.log, None
     lost, named = machine.loss.lost, machine.loss.named
     state = machine.state
-    before = (state.cuda_initialised, state.visible, state.visible_text, state.default_device, state.default_type)
+    before = (state.cuda_initialised, state.visible, state.visible_text)
+    defaults, imported = defaults_of(state), state.imported
     processes = (state.cuda_unused, state.cuda_used, state.may_spawn)
     state.cuda_initialised, state.cuda_unused = None, True
     importing = machine.importing
@@ -220,7 +241,10 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
         machine.store.log = log
         machine.loss.lost, machine.loss.named = lost, named
         machine.import_effects[path] = _effects(state, before[1], before[2], processes[2])
-        state.cuda_initialised, state.visible, state.visible_text, state.default_device, state.default_type = before
+        machine.import_defaults[path] = (_set_since(state, defaults), state.imported - imported)
+        state.cuda_initialised, state.visible, state.visible_text = before
+        state.default_device, state.default_type, state.current_device = defaults
+        state.imported = imported
         state.cuda_unused, state.cuda_used, state.may_spawn = processes
     _repeat_effects(machine, path)
     return ModuleValue(namespace)
@@ -251,8 +275,33 @@ def _repeat_effects(machine: Machine, path: str) -> None:
         machine.store.set(machine.state, "cuda_used", used)
     if spawns:
         machine.store.set(machine.state, "may_spawn", True)
+    repeat_defaults(machine, path)
     machine.consulted |= machine.import_consulted.get(path, set())
     machine.evidence |= machine.import_evidence.get(path, {})
+
+
+def defaults_of(state: State) -> tuple[DeviceValue | None, DeviceValue | None, int | None]:
+    """Where factories create, as of now, and which GPU is the current one."""
+    return state.default_device, state.default_type, state.current_device
+
+
+def _set_since(state: State, before: tuple[object, ...]) -> tuple[tuple[str, object], ...]:
+    """Which defaults are others than before, and what they are."""
+    now = defaults_of(state)
+    return tuple((slot, now[i]) for i, slot in enumerate(_DEFAULTS) if now[i] is not before[i])
+
+
+def repeat_defaults(machine: Machine, path: str) -> None:
+    """The defaults that a file has set when it was imported, for a run that comes to the import for the first time."""
+    state = machine.state
+    if path in state.imported:
+        return
+    changed, inner = machine.import_defaults.get(path, ((), frozenset()))
+    machine.store.set(state, "imported", state.imported | inner | {path})
+    for slot, value in changed:
+        machine.store.set(state, slot, value)
+    if changed:
+        machine.consulted |= machine.import_consulted.get(path, set())
 
 
 def run_body(machine: Machine, namespace: Namespace) -> bool:

@@ -18,10 +18,11 @@ from devlint.analysis.events import Event
 from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import FIRST_GPU, Crash, Machine, OutOfBudget, State
 from devlint.analysis.outcomes import MAIN, Outcome, Pass, called_by_roots, stands, take_imports, taken_over
-from devlint.analysis.project import Project, module_name, run_body, run_file
+from devlint.analysis.project import Project, module_name, repeat_defaults, run_body, run_file
 from devlint.analysis.reading import settle, weigh_evidence
 from devlint.analysis.settings import forget_settings
 from devlint.analysis.store import Delta
+from devlint.analysis.values import DeviceValue
 from devlint.syntax import ir
 from devlint.worlds import WORLDS, World
 
@@ -231,6 +232,7 @@ class _Runner:
         assert module is not None
         budget = 3000 + 15 * module.text.count("\n")
         namespace: Namespace | None = None
+        chosen: set[str] = set()  # the defaults that the program sets
         if self._is_program(path):
             package = module_name(path)[1]
 
@@ -239,6 +241,7 @@ class _Runner:
                 fresh = Namespace(path, "__main__", package, module)
                 namespace = namespace or fresh
                 run_body(machine, fresh)
+                chosen.update(slot for slot in ("default_device", "default_type") if getattr(machine.state, slot))
 
             earlier = None if last is None else last.outcomes.get(path, {}).get(MAIN)
             outcomes[MAIN] = self._explore(
@@ -267,6 +270,9 @@ class _Runner:
             def run_entry(entry: Entry = entry, namespace: Namespace = namespace) -> None:
                 machine.protocol = True
                 machine.home = path
+                repeat_defaults(machine, path)
+                for slot in chosen:  # whether it is called where they hold, nobody knows
+                    machine.store.set(machine.state, slot, DeviceValue("?"))
                 forget_settings(machine, namespace, entry.node)
                 entry.run()
 

@@ -300,10 +300,11 @@ class Mapping(Value):
     """A dict object: values by constant key, and `rest` for the keys that are not known. `items` is replaced.
 
     `kind` names special dicts: `OrderedDict`, `defaultdict` (then `factory` makes missing values), `state_dict`. `of`:
-    the object whose `__dict__` it is.
+    the object whose `__dict__` it is, or the module that registers what is in it; `holds`: what that is (`parameter`,
+    `buffer`, `module`).
     """
 
-    __slots__ = ("items", "rest", "open", "kind", "factory", "born", "of")
+    __slots__ = ("items", "rest", "open", "kind", "factory", "born", "of", "holds")
 
     def __init__(
         self,
@@ -320,6 +321,7 @@ class Mapping(Value):
         self.factory = factory
         self.born = birth()
         self.of: Instance | None = None
+        self.holds = ""
 
     def __repr__(self) -> str:
         return f"Mapping({self.items}{', ...' if self.open else ''})"

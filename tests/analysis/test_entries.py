@@ -38,6 +38,27 @@ class Net(nn.Module):
     def forward(self, x):
         return x * self.scale + torch.randn(x.shape, device=x.device)
 """,
+    "a default that the file sets": """
+torch.set_default_device("cuda" if torch.cuda.is_available() else "cpu")
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.offset = torch.ones(2)
+    def forward(self, x):
+        return self.layer(x) + torch.zeros(2) + self.offset
+""",
+    "a default that the program beside it sets": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+    def forward(self, x):
+        return self.layer(x) + torch.zeros(2)
+if __name__ == "__main__":
+    torch.set_default_device("cuda" if torch.cuda.is_available() else "cpu")
+    print(torch.zeros(2).device)
+""",
     "a part is reached through the whole": """
 class Part(nn.Module):
     def __init__(self):
@@ -225,6 +246,17 @@ def test_another_gpu_than_the_current_one_is_advice_where_no_caller_is_in_sight(
     )
     (tmp_path / "program.py").write_text(program)
     assert [f.severity for f in check([tmp_path / "program.py"], Config(root=tmp_path))] == ["error"]
+
+
+def test_a_default_that_an_import_sets_holds_by_protocol(tmp_path: Path) -> None:
+    files = {
+        "program.py": HEAD + "import settings\nclass Net(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.layer = nn.Linear(2, 2)\n    def forward(self, x):\n"
+        "        x = self.layer(x) + torch.zeros(2)\n"
+        "        return x + torch.zeros(2, device='cpu')  # DEV301: gpu1 gpu2\n",
+        "settings.py": "import torch\nif torch.cuda.is_available():\n    torch.set_default_device('cuda')\n",
+    }
+    assert found(files, tmp_path) == expected(files)
 
 
 SET_UP = """

@@ -118,6 +118,42 @@ PROJECTS = {
         "net.py": "from torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         "        self.layer = nn.Linear(2, 2)\n    def forward(self, x):\n        return self.layer(x)\n",
     },
+    "defaults that an import sets": {
+        "program.py": "import torch\nimport settings\nweight = torch.ones(2)\n"
+        "print(weight + torch.zeros(2, device=settings.device))\n"
+        "print(weight + torch.zeros(2, device='cpu'))  # DEV301: gpu1 gpu2\n"
+        "print(torch.Tensor([1.0]).to('cpu') + torch.Tensor([1.0, 2.0]))  # DEV301: gpu1 gpu2\n",
+        "settings.py": "import torch\nimport kinds\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'\n",
+        "kinds.py": "import torch\nif torch.cuda.is_available():\n"
+        "    torch.set_default_tensor_type('torch.cuda.FloatTensor')\n",
+    },
+    "a default that is set again after the import": {
+        "program.py": "import torch\ndef load():\n    import settings\n    return settings.device\n"
+        "load()\ntorch.set_default_device('cpu')\nload()\nimport settings\n"
+        "print(torch.ones(2) + torch.zeros(2, device='cpu'))\n"
+        "torch.set_default_device(None)\nprint(torch.ones(2) + torch.zeros(2, device=load()))  # DEV301: gpu1 gpu2\n",
+        "settings.py": "import torch\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+        "torch.set_default_device(device)\n",
+    },
+    "the current GPU that an import chooses": {
+        "program.py": "import torch\nimport settings\nif torch.cuda.is_available():\n"
+        "    x = torch.ones(2).cuda() + torch.zeros(2, device='cuda:0')  # DEV301: gpu2\n",
+        "settings.py": "import torch\nif torch.cuda.is_available():\n"
+        "    torch.cuda.set_device(torch.cuda.device_count() - 1)\n",
+    },
+    "a package that runs before its parts": {
+        "program.py": "import torch\nfrom zoo.building import build\nimport zoo.deep.more as more\n"
+        "weight = torch.ones(2)\nprint(weight + torch.zeros(2, device='cpu'))  # DEV301: gpu1 gpu2\n"
+        "print(build('shift')(torch.zeros(2), torch.zeros(2).to(more.place)))  # DEV301: gpu1 gpu2\n",
+        "zoo/__init__.py": "from . import parts\nfrom .config import DEVICE\n",
+        "zoo/config.py": "import torch\nDEVICE = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+        "torch.set_default_device(DEVICE)\n",
+        "zoo/building.py": "KNOWN = {}\ndef known(function):\n    KNOWN[function.__name__] = function\n"
+        "    return function\ndef build(name):\n    return KNOWN[name]\n",
+        "zoo/parts.py": "from .building import known\n@known\ndef shift(x, y):\n    return x + y\n",
+        "zoo/deep/__init__.py": "from . import more\nmore.place = 'cpu'\n",
+        "zoo/deep/more.py": "place = None\n",
+    },
     "state that an import changes": {
         "program.py": "import settings\nimport torch\nx = torch.zeros(1, device='cuda:1')  # DEV101: cpu gpu1\n"
         "print(x, settings.count)\n",

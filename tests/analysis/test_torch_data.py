@@ -48,6 +48,30 @@ number = a  #= cpu
 array = b  #= cpu
 inner = c[0]  #= cpu
 """,
+    "what is written to a loader": """
+def move(items):
+    return torch.stack(items).to(device)
+class Loader(DataLoader):
+    def __init__(self, data, **options):
+        self.collate_fn = None
+        super().__init__(data, batch_size=2, **options)
+        self.collate_fn = self.gather
+    def gather(self, items):
+        return torch.stack(items).to(device)
+rows = [torch.zeros(2) for _ in range(4)]
+loader = DataLoader(rows, batch_size=2, num_workers=1, collate_fn=move)
+loader.num_workers = 0
+moved = next(iter(loader))  #= gpu
+loader.collate_fn = torch.stack
+stacked = next(iter(loader))  #= cpu
+again = DataLoader(loader.dataset, 2, collate_fn=loader.collate_fn, num_workers=loader.num_workers)
+same = next(iter(again))  #= cpu
+workers = again.num_workers  #= 0
+own = next(iter(Loader(rows)))  #= gpu
+plain = Loader(rows, pin_memory=True)
+plain.pin_memory = False
+unpinned = next(iter(plain))  #= gpu
+""",
     "a dataset on the accelerator": """
 class Data(Dataset):
     def __init__(self):

@@ -366,6 +366,80 @@ setattr(Bag, name, 1)
 p = "q" in dir(Bag())  #= True ?
 q = "q" in vars(Bag)  #= True ?
 """,
+    "registered by way of the tables": """
+class Net(nn.Module):
+    def __init__(self, parts):
+        super().__init__()
+        self._modules.update(parts)
+        self._modules["last"] = nn.Linear(2, 2)
+        self.__dict__["_modules"]["first"] = nn.Linear(2, 2)
+        vars(self)["_parameters"]["w"] = nn.Parameter(torch.ones(2))
+        self._buffers.setdefault("b", torch.ones(2))
+        self._modules |= {"more": nn.Linear(2, 2)}
+        self._parameters = {**self._parameters, "v": nn.Parameter(torch.ones(2))}
+        self.__dict__["plain"] = torch.ones(2)
+        self.__dict__.update(own=nn.Linear(2, 2), late=torch.ones(2))
+net = Net({"a": nn.Linear(2, 2)}).to(device)
+a = net.a.weight  #= gpu
+b = net.last.bias  #= gpu
+c = net.first.weight  #= gpu
+d = net.w  #= gpu
+e = net.b  #= gpu
+f = net.more.weight  #= gpu
+g = net.v  #= gpu
+h = net.plain  #= cpu
+i = net.own.weight  #= cpu
+j = net.late  #= cpu
+k = net._parameters["w"]  #= gpu
+l = net._buffers["b"]  #= gpu
+m = net.__dict__["plain"]  #= cpu
+n = net.__dict__["_modules"]["more"].weight  #= gpu
+""",
+    "taken out of the tables, and put back": """
+class Wrapped(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+        self.raw = inner._parameters.pop("weight")
+        inner.__dict__["weight"] = torch.ones(2, 2)
+        del inner._parameters["bias"]
+        inner._parameters["bias"] = None
+net = Wrapped(nn.Linear(2, 2)).to(device)
+a = net.raw  #= gpu
+b = net.inner.weight  #= cpu
+off = nn.Linear(2, 2).to(device)
+for name, parameter in off._parameters.items():
+    off._parameters[name] = nn.Parameter(parameter.cpu())
+c = off.weight.device.type  #= 'cpu'
+off.to(device)
+d = off.bias  #= gpu
+class Taker(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.kept = torch.ones(2)
+        self.layer = nn.Linear(2, 2)
+    def to(self, *args, **kwargs):
+        super().to(*args, **kwargs)
+        for name, value in self.__dict__.items():
+            if isinstance(value, torch.Tensor):
+                self.__dict__[name] = value.to(*args, **kwargs)
+        return self
+e = Taker().to(device).kept  #= gpu
+""",
+    "a name that is not known, in a table": """
+import os
+class Net(nn.Module):
+    def __init__(self, parts):
+        super().__init__()
+        self.parts = parts
+        for part in parts:
+            self._modules[os.environ.get("NAME", "") + str(len(self._modules))] = part
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+y = Net([nn.Linear(2, 2) for _ in range(2)]).to(device)(torch.zeros(1, 2, device=device))  # silent
+""",
     "replaced after a move": """
 net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)).to(device)
 net[1] = nn.Linear(2, 3)

@@ -54,24 +54,36 @@ def loader(machine: Machine, call: Call) -> Value:
 
 @method_models(LOADER, "__init__")
 def initialise_loader(machine: Machine, made: Instance, call: Call) -> Value:
-    """What a loader keeps: also for classes of the user's own that derive from it."""
+    """What a loader keeps, also for classes of the user's own that derive from it. Most arguments become attributes,
+    which programs read, and write again later."""
     dataset = call.argument(0, "dataset") or UNKNOWN
-    made.fields["dataset"] = dataset
-    workers = call.argument(5, "num_workers")
+    kept = {
+        "dataset": dataset,
+        "num_workers": call.argument(5, "num_workers"),
+        "collate_fn": call.given(6, "collate_fn"),
+        "pin_memory": call.argument(7, "pin_memory"),
+        "generator": call.keywords.get("generator"),
+    }
+    for name, argument in kept.items():
+        if argument is not None:
+            machine.store.put(made.fields, name, argument)
+        elif name in made.fields:
+            machine.store.remove(made.fields, name)
     made.state.update(
         dataset=dataset,
-        collate=call.given(6, "collate_fn"),
-        pin=constant(call.argument(7, "pin_memory")) is True,
-        workers=constant(workers),
         batched=constant(call.argument(1, "batch_size")) is not None or call.argument(1, "batch_size") is None,
         context=call.given(11, "multiprocessing_context"),
         frame=call.frame,
         node=call.node,
     )
-    generator = call.keywords.get("generator")
-    made.state["generator"] = generator
     made.state["shuffle"] = constant(call.argument(2, "shuffle")) is True
     return made
+
+
+def _kept(made: Instance, name: str) -> Value | None:
+    """What an attribute of a loader is by now; None where it is none."""
+    value = made.fields.get(name)
+    return None if value.__class__ is Const and value.value is None else value
 
 
 @method_models(LOADER, "__iter__")
@@ -93,7 +105,7 @@ def iterate_loader(machine: Machine, value: Instance, call: Call) -> Value:
 
 def _check_shuffle(machine: Machine, value: Instance, call: Call) -> None:
     """A shuffling loader draws a permutation, with its generator (the CPU's if it has none)."""
-    _check_permutation(machine, value.state["generator"], value.state["shuffle"], "DataLoader", call)
+    _check_permutation(machine, _kept(value, "generator"), value.state["shuffle"], "DataLoader", call)
 
 
 def _check_permutation(machine: Machine, generator: Value | None, draws: bool, operation: str, call: Call) -> None:
@@ -116,7 +128,7 @@ def loader_length(machine: Machine, value: Instance, call: Call) -> Value:
 
 def _batch(machine: Machine, value: Instance, call: Call) -> Value | None:
     dataset = value.state["dataset"]
-    workers = value.state["workers"]
+    workers, collate = constant(_kept(value, "num_workers")), _kept(value, "collate_fn")
     site = machine.site(value.state["node"], value.state["frame"])
     forked = isinstance(workers, int) and not isinstance(workers, bool) and workers > 0 and _forks(value)
     before = machine.worker
@@ -125,12 +137,11 @@ def _batch(machine: Machine, value: Instance, call: Call) -> Value | None:
     try:
         sample = _sample(machine, dataset, call)
         if sample is None:
-            if value.state["collate"] is None:
+            if collate is None:
                 return None
             sample = UNKNOWN
         if machine.worker is not None and machine.worker.site is site:
             _check_held(machine, sample, site)
-        collate = value.state["collate"]
         if collate is not None:
             batch = call_value(machine, collate, call.with_arguments([Sequence("list", [sample, _copy(sample)], True)]))
         else:
@@ -139,7 +150,8 @@ def _batch(machine: Machine, value: Instance, call: Call) -> Value | None:
         machine.worker = before
     if batch is UNKNOWN:
         return None
-    return _pinned(machine, value, batch, call) if value.state["pin"] and machine.has_cuda else batch
+    pins = constant(_kept(value, "pin_memory")) is True and machine.has_cuda
+    return _pinned(machine, value, batch, call) if pins else batch
 
 
 def _check_held(machine: Machine, sample: Value, loader: Site) -> None:
