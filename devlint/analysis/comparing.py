@@ -9,6 +9,7 @@ from devlint.analysis.arguments import Arguments
 from devlint.analysis.choices import COMPARE, count_arguments, named_unknown, presence
 from devlint.analysis.classes import find, is_open_class
 from devlint.analysis.containers import contains
+from devlint.analysis.counting import weigh
 from devlint.analysis.derived import DeviceText
 from devlint.analysis.device_comparing import compare_devices, refuse_index
 from devlint.analysis.device_names import compare_names, look_in_names
@@ -88,7 +89,7 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
     if isinstance(left, Const) and isinstance(right, Const):
         _note_count(machine, symbol, left, right, frame)
         if isinstance(left.value, (int, float)) and isinstance(right.value, (int, float)):
-            machine.weighed = True
+            weigh(machine, node, frame)
         elif left.value.__class__ is DeviceText or right.value.__class__ is DeviceText:
             compare_names(machine, symbol, left, right, node, frame)
         try:
@@ -115,7 +116,7 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
         return const(symbol == "!=")
     known = _compare_bounds(left, symbol, right)
     if known is not None:
-        machine.weighed = True
+        weigh(machine, node, frame)
         return const(known)
     return count_arguments(left, symbol, right) or named_unknown(left, symbol, right) or BOOL
 

@@ -239,3 +239,66 @@ def test_what_has_no_device_makes_no_choice(value: str) -> None:
         "print(where, x)\n"
     )
     assert run(text).statistics["runs"] == 2
+
+
+COUNTED = (
+    """
+import torch
+from somewhere import batches, save
+model = torch.nn.Linear(2, 2).cuda()
+interval = 0
+def log(number, loss):
+    shown = loss.cpu()
+    print(number, shown)
+for number, x in enumerate(batches()):
+    loss = model(torch.ones(2, device="cuda")).sum()
+    BODY
+"""
+    + 30 * "    loss = loss * 2\n"
+)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("if number % 10 == 0: print(number, loss.item())", id="it shows something"),
+        pytest.param("if number % 10 == 0: log(number, loss)", id="it calls a function"),
+        pytest.param("if number % 10 == 0: kept = loss.cpu(); save(kept)", id="it has a variable of its own"),
+        pytest.param("if number % 10 == 0: loss = loss.detach()", id="the tensor stands where it stood"),
+        pytest.param("if number % 10 == 0: last = loss.cpu()\n    save(last)", id="the tensor stays"),
+        pytest.param("if interval > 0: model.cpu()", id="the numbers don't change"),
+        pytest.param("assert number >= 0", id="it is asserted"),
+    ],
+)
+def test_a_condition_on_numbers_that_leaves_nothing_needs_no_other_round(body: str) -> None:
+    assert steps(COUNTED.replace("BODY", body)) - steps(COUNTED.replace("BODY", "pass")) < 60
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("if number == 0: y = torch.zeros(3)\n    loss + y\n    y = y.cuda()", id="what is moved later"),
+        pytest.param("y = torch.ones(2)\n    if number == 0: y = y.cuda()\n    model(y)", id="what it moves"),
+        pytest.param("if number % 10 == 9: loss + torch.ones(3)", id="a way that was not run"),
+        pytest.param(
+            "if number == 0: interval = 1\n    if interval > 0: loss + torch.ones(3)", id="numbers that change"
+        ),
+    ],
+)
+def test_one_that_leaves_something_needs_another_round(body: str) -> None:
+    text = COUNTED.replace("BODY", body)
+    assert worlds(run(text), MixedDevices) == {"gpu1", "gpu2"}
+    assert steps(text) - steps(COUNTED.replace("BODY", "pass")) > 60
+
+
+def test_numbers_of_a_loop_are_not_known_behind_it() -> None:
+    text = (
+        "import torch\n"
+        "from somewhere import batches\n"
+        "for number, x in enumerate(batches()):\n"
+        "    shown = number + 1\n"
+        "    if number % 10 == 0: print(shown)\n"
+        "if shown > 1:\n"
+        "    torch.ones(3).cuda() + torch.ones(3)\n"
+    )
+    assert worlds(run(text), MixedDevices) == {"gpu1", "gpu2"}
