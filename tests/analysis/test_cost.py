@@ -302,3 +302,46 @@ def test_numbers_of_a_loop_are_not_known_behind_it() -> None:
         "    torch.ones(3).cuda() + torch.ones(3)\n"
     )
     assert worlds(run(text), MixedDevices) == {"gpu1", "gpu2"}
+
+
+@pytest.mark.parametrize("value", ["None", "unknown", "(x, x)", "0"])
+def test_a_tensor_of_which_nobody_knows_where_it_is_has_nothing_to_lose(value: str) -> None:
+    text = (
+        "import torch\n"
+        "from somewhere import device, flag, unknown\n"
+        "x = torch.zeros(3, device=device)\n"
+        f"if flag:\n    x = {value}\n"
+        "print(x, torch.zeros(3).cuda())\n"
+    )
+    assert run(text).statistics["runs"] == 2
+
+
+OPTIONS = """
+import argparse, torch
+parser = argparse.ArgumentParser()
+parser.add_argument("--cuda", action="store_true")
+parser.add_argument("--verbose", action="store_true")
+args = parser.parse_args()
+model = torch.nn.Linear(2, 2)
+if args.cuda:
+    device = torch.device("cuda")
+else:
+    device = torch.device("cpu")
+BODY
+print(model)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "runs"),
+    [
+        pytest.param("model.to(device)", 4, id="one option"),
+        pytest.param("if device.type == 'cuda': model.cuda()", 4, id="what follows from it"),
+        pytest.param("if args.verbose: model.cuda()", 6, id="another one"),
+        pytest.param(
+            "if args.verbose:\n    print(torch.zeros(3, device='cuda' if args.cuda else 'cpu'))", 4, id="within"
+        ),
+    ],
+)
+def test_what_follows_from_a_choice_or_lies_around_one_is_none(body: str, runs: int) -> None:
+    assert run(OPTIONS.replace("BODY", body)).statistics["runs"] == runs
