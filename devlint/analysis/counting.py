@@ -41,9 +41,9 @@ _VAGUE: Final = frozenset({Unknown, Host, Scalar, Array, type(MISSING)})
 def weigh(machine: Machine, test: ir.Expr, frame: Frame) -> None:
     """Note that numbers answered a question: in another round of a loop it may have another answer. If it is made of
     names alone, it has where one of these changes."""
-    names = _asked_names(machine, test)
-    if names and (frame.loops or _asks_receiver(test, frame)) and all(_is_kept(part, frame) for part in walk(test)):
-        machine.weighs |= names
+    roots, attributes = _asked(machine, test)
+    if roots and (frame.loops or _asks_receiver(roots, frame)) and all(_is_kept(part, frame) for part in attributes):
+        machine.weighs |= roots.union(part.name for part in attributes)
     else:
         machine.weighed = True
 
@@ -60,6 +60,12 @@ def passes(
         and machine.store.log is not None
         and all(_is_nothing(machine, node, entry, began, frame) for entry in machine.store.log[mark:])
     )
+
+
+def leaves_nothing(machine: Machine, mark: int, began: int) -> bool:
+    """Whether what was written since the mark, and the birth `began`, is of what was made since."""
+    log = machine.store.log
+    return log is not None and all(entry[0].__class__ in BORN and entry[0].born > began for entry in log[mark:])
 
 
 def _is_nothing(machine: Machine, node: ir.If, entry: Entry, began: int, frame: Frame) -> bool:
@@ -111,37 +117,30 @@ def _mentions(node: ir.Node) -> Counter[str]:
     return Counter(part.id for part in walk(node) if isinstance(part, ir.Name))
 
 
-def _asked_names(machine: Machine, test: ir.Expr) -> frozenset[str]:
-    """The names and attributes of which a condition is made, none if it is made of something else, too."""
-    known = machine.project.asked_names.get(test)
+def _asked(machine: Machine, test: ir.Expr) -> tuple[frozenset[str], tuple[ir.Attribute, ...]]:
+    """The names and attributes of which a condition is made; no names if it is made of something else, too."""
+    known = machine.project.asked.get(test)
     if known is None:
         parts = list(walk(test))
         plain = all(isinstance(part, _PLAIN) for part in parts)
-        names = (_key(part) for part in parts if isinstance(part, (ir.Name, ir.Attribute)))
-        known = machine.project.asked_names[test] = frozenset(names) if plain else frozenset()
+        names = frozenset(part.id for part in parts if isinstance(part, ir.Name)) if plain else frozenset()
+        known = machine.project.asked[test] = names, tuple(part for part in parts if isinstance(part, ir.Attribute))
     return known
 
 
 _PLAIN = (ir.Compare, ir.Bool, ir.Unary, ir.Binary, ir.Const, ir.Name, ir.Attribute)
 
 
-def _asks_receiver(test: ir.Expr, frame: Frame) -> bool:
+def _asks_receiver(roots: frozenset[str], frame: Frame) -> bool:
     """Whether a condition in a method asks for attributes of its object alone, which is the same in every round."""
-    if frame.receiver is None or frame.function is None:
+    if frame.receiver is None or frame.function is None or len(roots) != 1:
         return False
     name = next(iter(frame.function.parameters.positional), "")
-    names = {part.id for part in walk(test) if isinstance(part, ir.Name)}
-    return names == {name} and frame.names.get(name) is frame.receiver
+    return name in roots and frame.names.get(name) is frame.receiver
 
 
-def _key(part: ir.Name | ir.Attribute) -> str:
-    return part.id if isinstance(part, ir.Name) else part.name
-
-
-def _is_kept(part: ir.Node, frame: Frame) -> bool:
-    """Whether a part of a condition is no attribute that an object of the program's computes when it is asked."""
-    if not isinstance(part, ir.Attribute):
-        return True
+def _is_kept(part: ir.Attribute, frame: Frame) -> bool:
+    """Whether an attribute is none that an object of the program's computes when it is asked."""
     base = held(part.value, frame)
     return not isinstance(base, Instance) or isinstance(base.cls, External) or part.name in base.fields
 

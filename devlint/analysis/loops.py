@@ -7,6 +7,7 @@ from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.counting import BORN, is_weighed, later, widen_counted
+from devlint.analysis.events import Site
 from devlint.analysis.lattice import unbound
 from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Signal
 from devlint.analysis.store import MISSING, differ
@@ -15,7 +16,9 @@ from devlint.analysis.values import (
     NUMBER,
     SCALAR,
     Array,
+    Class,
     Const,
+    Instance,
     Mapping,
     Scalar,
     Sequence,
@@ -291,7 +294,11 @@ def _settle(machine: Machine, mark: int, began: int, grew: bool) -> tuple[bool, 
             carried = carried or _weight(now.items) != _weight(old.items)
         elif old.__class__ is dict and now.__class__ is dict:
             carried = carried or not old.items() <= now.items()  # notes of a first time may be added
-        elif not (isinstance(old, (Unknown, Scalar, Array)) and isinstance(now, (Unknown, Scalar, Const, Array))):
+        elif isinstance(old, Instance) and isinstance(now, Instance):
+            carried = carried or not _are_alike(old, now)
+        elif isinstance(old, (Unknown, Scalar, Array)) and isinstance(now, (Unknown, Scalar, Const, Array)):
+            pass
+        elif now.__class__ is not Site:  # where something was put
             carried = True
     return carried, widened
 
@@ -346,6 +353,16 @@ def _widened_items(old: Any, now: Any) -> Any:
     if now.__class__ is dict:
         return {**now, **changed}
     return [changed.get(place, value) for place, value in enumerate(now)]
+
+
+def _are_alike(old: Instance, now: Instance) -> bool:
+    """Whether two objects of a class of the program's hold the same, as far as devices go."""
+    if old.cls is not now.cls or not isinstance(old.cls, Class) or old.module is not now.module:
+        return False
+    if old.fields.keys() != now.fields.keys() or _weight(old.fields) != _weight(now.fields):
+        return False
+    one, other = ([kept.value for kept in held.fields.values() if isinstance(kept, Const)] for held in (old, now))
+    return one == other
 
 
 def _are_same(old: Any, now: Any) -> bool:

@@ -49,8 +49,8 @@ class Project:
         """The global names that functions of a file set, by file."""
         self.starts_nccl: dict[ir.Node, bool] = {}
         """Whether a function starts a process group of NCCL."""
-        self.asked_names: dict[ir.Node, frozenset[str]] = {}
-        """The names of which a condition is made, if it is made of names alone."""
+        self.asked: dict[ir.Node, tuple[frozenset[str], tuple[ir.Attribute, ...]]] = {}
+        """The names and attributes of which a condition is made, if it is made of such alone."""
         self.private: dict[ir.Node, frozenset[str]] = {}
         """The names that have no use outside of an `if`."""
         self.asks_where: dict[ir.Node, bool] = {}

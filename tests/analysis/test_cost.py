@@ -345,3 +345,48 @@ print(model)
 )
 def test_what_follows_from_a_choice_or_lies_around_one_is_none(body: str, runs: int) -> None:
     assert run(OPTIONS.replace("BODY", body)).statistics["runs"] == runs
+
+
+def test_an_object_that_holds_the_same_again_needs_no_other_round() -> None:
+    text = (
+        "import torch\n"
+        "from typing import NamedTuple\n"
+        "from somewhere import going\n"
+        "class Pair(NamedTuple):\n"
+        "    one: torch.Tensor\n"
+        "    other: torch.Tensor\n"
+        "y = torch.zeros(3)\n"
+        "pair = Pair(y, y)\n"
+        "while going():\n"
+        "    NAME = Pair(y, y)\n"
+    )
+    assert steps(text.replace("NAME", "pair")) == steps(text.replace("NAME", "made"))
+
+
+APPLIED = """
+import torch
+from torch import nn
+def apply_to(layer):
+    if isinstance(layer, nn.Linear):
+        BODY
+net = nn.Sequential(LAYERS)
+net.apply(apply_to)
+print(net(torch.zeros(2)))
+"""
+
+
+def test_a_function_is_applied_once_to_layers_that_are_alike() -> None:
+    def applied(body: str, layers: str) -> int:
+        return steps(APPLIED.replace("BODY", body).replace("LAYERS", layers))
+
+    two = "nn.Linear(2, 3), nn.Linear(3, 2)"
+    assert (
+        applied("nn.init.zeros_(layer.weight)", two) == applied("nn.init.zeros_(layer.weight)", "nn.Linear(2, 2)") + 1
+    )
+    assert applied("layer.cuda()", two) > applied("layer.cuda()", "nn.Linear(2, 2)") + 1
+
+
+def test_it_is_applied_to_each_where_something_comes_of_it() -> None:
+    text = APPLIED.replace("BODY", "layer.cuda()").replace("LAYERS", "nn.Linear(2, 3), nn.Linear(3, 2)")
+    assert worlds(run(text.replace("zeros(2)", "zeros(2).cuda()")), MixedDevices) == set()
+    assert worlds(run(text), MixedDevices) == {"gpu1", "gpu2"}
