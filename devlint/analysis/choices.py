@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from devlint.analysis.access import truth
 from devlint.analysis.arguments import ARGUMENT_COUNTS, Arguments
+from devlint.analysis.counting import weigh
 from devlint.analysis.devices import note_condition
 from devlint.analysis.dispatch import EVALUATE
 from devlint.analysis.events import Choice, Site
@@ -309,7 +310,7 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
             if value.site is None:
                 return YES if content else NO
         elif content.__class__ is int:
-            machine.weighed = True
+            weigh(machine, test, frame)
         if value.site is not None and machine.counts and value.site.key in machine.counts:
             machine.testify("availability", frame)
     elif kind is Tensor:

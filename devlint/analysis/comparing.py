@@ -9,6 +9,7 @@ from devlint.analysis.arguments import Arguments
 from devlint.analysis.choices import COMPARE, count_arguments, named_unknown, presence
 from devlint.analysis.classes import find, is_open_class
 from devlint.analysis.containers import contains
+from devlint.analysis.counting import weigh
 from devlint.analysis.derived import DeviceText
 from devlint.analysis.device_comparing import compare_devices, refuse_index
 from devlint.analysis.device_names import compare_names, look_in_names
@@ -21,9 +22,11 @@ from devlint.analysis.plain import texts_differ
 from devlint.analysis.tensors import compare_tensors
 from devlint.analysis.values import (
     BOOL,
+    LOST_TYPE,
     RESULT,
     RESULT_IS_NONE,
     SOME_DEVICE,
+    WHERE,
     Array,
     Bound,
     Class,
@@ -74,6 +77,8 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
         other = right if left is SOME_DEVICE else left
         if other.__class__ is Const:
             return const(symbol == "!=")
+    if left is LOST_TYPE or right is LOST_TYPE:
+        return WHERE
     if is_none(right) and symbol in ("==", "!=") and _is_told_by_identity(left):
         return _compare_identity(left, right, "is" if symbol == "==" else "is-not")
     if isinstance(left, DeviceValue) or isinstance(right, DeviceValue):
@@ -88,7 +93,7 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
     if isinstance(left, Const) and isinstance(right, Const):
         _note_count(machine, symbol, left, right, frame)
         if isinstance(left.value, (int, float)) and isinstance(right.value, (int, float)):
-            machine.weighed = True
+            weigh(machine, node, frame)
         elif left.value.__class__ is DeviceText or right.value.__class__ is DeviceText:
             compare_names(machine, symbol, left, right, node, frame)
         try:
@@ -115,7 +120,7 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
         return const(symbol == "!=")
     known = _compare_bounds(left, symbol, right)
     if known is not None:
-        machine.weighed = True
+        weigh(machine, node, frame)
         return const(known)
     return count_arguments(left, symbol, right) or named_unknown(left, symbol, right) or BOOL
 

@@ -49,7 +49,6 @@ def fork(
             return signal
         store.undo(mark)  # without arguments it ends here
     depth = len(machine.path)
-    lost_before, loss.lost = loss.lost, False
     guards, grown = machine.guards, machine.grown
     choice = decision.choice
     assert choice is not None
@@ -63,6 +62,7 @@ def fork(
     second_delta = store.rollback(mark)
     del machine.path[depth:]
     machine.guards = guards
+    lost_before, loss.lost = loss.lost, False  # what a side has lost within itself lies behind another condition
     loss.behind = behind(decision)
     loss.counts_gpus = counts_gpus(decision.key)
     signal = _rejoin(machine, frame, decision, first, second, first_delta, second_delta)

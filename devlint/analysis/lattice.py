@@ -17,6 +17,7 @@ from devlint.analysis.values import (
     ANY_SIZE,
     BOOL,
     COUNT,
+    LOST_DEVICE,
     NUMBER,
     POISON,
     SCALAR,
@@ -195,7 +196,7 @@ class Loss:
             return a
         self._lose_name()
         self._note_either(a, b)
-        return UNKNOWN
+        return UNKNOWN if self.behind is None else LOST_DEVICE
 
     def _lose_name(self) -> None:
         self.lost = self.named = True
@@ -248,7 +249,7 @@ class Loss:
         return Mapping(items, rest, a.open or b.open or a.items.keys() != b.items.keys(), a.kind, a.factory)
 
     def _unknowns(self, a: Unknown, b: Unknown) -> Value:
-        return a if a.path == b.path else UNKNOWN
+        return a if a.path == b.path and LOST_DEVICE not in (a, b) else UNKNOWN
 
     def _scalars(self, a: Scalar, b: Scalar) -> Value:
         if not self.bounds:
@@ -315,13 +316,15 @@ def _may_be_tensor(value: Value) -> bool:
 
 
 def carries_device(value: object, depth: int = 3) -> bool:
-    """Whether a value has a device, or holds what may have one.
+    """Whether a value has a device that is known, or holds what may have one.
 
     Of objects all do but files, paths and the like, and those of classes that say nothing of devices as long as they
     hold none.
     """
+    if isinstance(value, Tensor):
+        return value.device is not None and value.device != POISON
     if not isinstance(value, Instance):
-        return value.__class__ is Tensor or value.__class__ is DeviceValue
+        return value.__class__ is DeviceValue
     if isinstance(value.cls, External):
         return not libraries.holds_nothing(value.cls.path)
     if not depth or value.module is not None or speaks(value.cls):

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.frames import Locals
+from devlint.analysis.counting import BORN, is_weighed, later, widen_counted
+from devlint.analysis.events import Site
 from devlint.analysis.lattice import unbound
 from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Signal
 from devlint.analysis.store import MISSING, differ
@@ -15,7 +16,9 @@ from devlint.analysis.values import (
     NUMBER,
     SCALAR,
     Array,
+    Class,
     Const,
+    Instance,
     Mapping,
     Scalar,
     Sequence,
@@ -67,6 +70,9 @@ def loop(
     opened = store.open()
     outer, frame.leaving = frame.leaving, []
     weighed, machine.weighed = machine.weighed, False
+    passing, machine.passing = machine.passing, False
+    weighs, machine.weighs = machine.weighs, frozenset()
+    staying, machine.staying = machine.staying, []
     frame.loops.append(node)
     left: list[tuple[str, Delta, bool]] = []
     began = machine.round_began
@@ -77,7 +83,10 @@ def loop(
             frame.loops.pop()
             machine.round_began = began
             left, frame.leaving = frame.leaving, outer
-            machine.weighed = machine.weighed or weighed
+            machine.weighed = machine.weighed or weighed or (bool(machine.weighs) and not frame.loops)
+            machine.weighs |= weighs
+            machine.staying = staying + machine.staying
+            machine.passing = machine.passing or passing
         if signal is BREAK:
             return None
         return machine.block(node.orelse, frame) if signal is None and node.orelse else signal
@@ -129,11 +138,15 @@ def _rounds(
     forget_others(machine, start, items, count, holders)
     if machine.loss.bounded != bounded:
         _forget_bounds(machine, start)
-    later = _later(items[count - 1]) if is_open else _between(items)
-    if not machine.weighed or not (changing or later is not items[count - 1]):
+    stands = later(items[count - 1]) if is_open else _between(items)
+    if not changing and stands is items[count - 1]:
         return None
-    left = _later_round(machine, later, body, frame)
-    if left is not None or is_open or later is items[count - 1]:
+    if not is_weighed(machine, start):
+        if machine.passing:
+            widen_counted(machine, node, stands if is_open else items[-1], start, frame)
+        return None
+    left = _later_round(machine, stands, body, frame)
+    if left is not None or is_open or stands is items[count - 1]:
         return left
     return _later_round(machine, items[-1], body, frame)  # what is done in the last round alone
 
@@ -143,21 +156,11 @@ def _end_round(machine: Machine, frame: Frame) -> None:
     frame.leaving = [entry for entry in frame.leaving if entry[0] != "continue"]
 
 
-def _later(item: Value) -> Value:
-    """What stands for the items of all later rounds."""
-    if isinstance(item, Const) and isinstance(item.value, (int, float)) and not isinstance(item.value, bool):
-        return COUNT if item.value >= 0 else NUMBER
-    if isinstance(item, Sequence) and item.kind == "tuple" and not item.open:
-        parts = [_later(part) for part in item.items]
-        return item if all(a is b for a, b in zip(parts, item.items, strict=True)) else Sequence("tuple", parts)
-    return item
-
-
 def _between(items: list[Value]) -> Value:
     """What stands for the items between the first and the last."""
     numbers = [item.value if isinstance(item, Const) else None for item in items[1:-1] or items[1:]]
     known = [number for number in numbers if number.__class__ is int]
-    return Scalar(min(known), "number", max(known)) if known and len(known) == len(numbers) else _later(items[-1])
+    return Scalar(min(known), "number", max(known)) if known and len(known) == len(numbers) else later(items[-1])
 
 
 def _later_round(machine: Machine, item: Value, body: Callable[[Value], Signal | None], frame: Frame) -> Signal | None:
@@ -247,7 +250,7 @@ def _settle(machine: Machine, mark: int, began: int, grew: bool) -> tuple[bool, 
     carried = widened = False
     seen: set[tuple[int, Any]] = set()
     for target, key, is_slot, old in log[mark:]:
-        if target.__class__ in _BORN and target.born > began:
+        if target.__class__ in BORN and target.born > began:
             continue
         identity = (id(target), key)
         if identity in seen:
@@ -291,7 +294,11 @@ def _settle(machine: Machine, mark: int, began: int, grew: bool) -> tuple[bool, 
             carried = carried or _weight(now.items) != _weight(old.items)
         elif old.__class__ is dict and now.__class__ is dict:
             carried = carried or not old.items() <= now.items()  # notes of a first time may be added
-        elif not (isinstance(old, (Unknown, Scalar, Array)) and isinstance(now, (Unknown, Scalar, Const, Array))):
+        elif isinstance(old, Instance) and isinstance(now, Instance):
+            carried = carried or not _are_alike(old, now)
+        elif isinstance(old, (Unknown, Scalar, Array)) and isinstance(now, (Unknown, Scalar, Const, Array)):
+            pass
+        elif now.__class__ is not Site:  # where something was put
             carried = True
     return carried, widened
 
@@ -348,12 +355,19 @@ def _widened_items(old: Any, now: Any) -> Any:
     return [changed.get(place, value) for place, value in enumerate(now)]
 
 
+def _are_alike(old: Instance, now: Instance) -> bool:
+    """Whether two objects of a class of the program's hold the same, as far as devices go."""
+    if old.cls is not now.cls or not isinstance(old.cls, Class) or old.module is not now.module:
+        return False
+    if old.fields.keys() != now.fields.keys() or _weight(old.fields) != _weight(now.fields):
+        return False
+    one, other = ([kept.value for kept in held.fields.values() if isinstance(kept, Const)] for held in (old, now))
+    return one == other
+
+
 def _are_same(old: Any, now: Any) -> bool:
     """Whether the children of a module are the same objects."""
     return old.__class__ is now.__class__ and len(old or ()) == len(now or ()) and all(map(is_, old or (), now or ()))
-
-
-_BORN = (Locals, Sequence, Mapping)
 
 
 def _weight(items: Any) -> list[Any]:

@@ -345,6 +345,13 @@ class Machine:
         self.built_on_cpu = False
         """Whether something was put on the CPU while an instance was built by protocol."""
         self.weighed = False
+        """Whether a condition was decided by numbers, so that it may have another answer in another round."""
+        self.weighs: frozenset[str] = frozenset()
+        """The names of which such conditions in the running loops are made, where they are made of names alone."""
+        self.staying: list[tuple[Any, str, Tensor, str | None]] = []
+        """The tensors that the sides of such conditions gave to names, and where they were: they are to stay there."""
+        self.passing = False
+        """Whether one was of which the other answer makes no difference."""
         self.clashed: set[tuple[ir.Node, Frame, tuple[Choice, ...]]] = set()
         self.guards = self.doubts = 0
         self.served: dict[Origin, int] = {}

@@ -9,6 +9,7 @@ from devlint.analysis.access import assign_attribute, attribute, call_value, ite
 from devlint.analysis.backward import handle
 from devlint.analysis.building import initialise_builtin
 from devlint.analysis.classes import external_bases, find, is_open_class, modelled
+from devlint.analysis.counting import leaves_nothing
 from devlint.analysis.dispatch import Call, on
 from devlint.analysis.leaves import refuse_copy
 from devlint.analysis.machine import SCRIPTED, TRACE, Crash
@@ -45,6 +46,7 @@ from devlint.analysis.values import (
     Sequence,
     Tensor,
     Value,
+    birth,
     const,
     constant,
     present,
@@ -349,13 +351,33 @@ def _itself(machine: Machine, value: Instance, name: str, call: Call) -> Value:
 
 @on(_BASE, "apply")
 def _apply(machine: Machine, value: Instance, name: str, call: Call) -> Value:
-    """`module.apply(f)`: `f` gets every submodule, and the module itself at last."""
+    """`module.apply(f)`: `f` gets every submodule, and the module itself at last.
+
+    Of layers that are alike one is enough, if nothing came of it.
+    """
     function = call.argument(0, "fn")
     if isinstance(function, (Function, Bound)):
         parts = list(submodules(value).values())
+        done: set[tuple[object, ...]] = set()
         for part in reversed(parts[:_MOST_APPLIED]):
+            alike = _likeness(part)
+            if alike in done:
+                continue
+            mark, began, told = machine.store.position(), birth(), len(machine.events)
             call_value(machine, function, call.with_arguments([part]))
+            if alike and len(machine.events) == told and leaves_nothing(machine, mark, began):
+                done.add(alike)
     return value
+
+
+def _likeness(part: Instance) -> tuple[object, ...]:
+    """What layers have in common that differ in numbers alone: class, and where each parameter is; () for others."""
+    if not isinstance(part.cls, External) or part.module is None or part.module.children:
+        return ()
+    fields = (
+        (name, field.device if isinstance(field, Tensor) else field.__class__) for name, field in part.fields.items()
+    )
+    return part.cls.path, part.module.unsure, *fields
 
 
 _MOST_APPLIED: Final = 32

@@ -44,10 +44,16 @@ class Project:
         """Of what a loop takes parts by its target, by loop."""
         self.bound: dict[ir.Node, frozenset[str]] = {}
         """The names that a loop binds, by loop."""
+        self.counted: dict[ir.Node, frozenset[str]] = {}
+        """The names that a loop computes from what changes in each round, by loop."""
         self.settable: dict[ir.Module, frozenset[str]] = {}
         """The global names that functions of a file set, by file."""
         self.starts_nccl: dict[ir.Node, bool] = {}
         """Whether a function starts a process group of NCCL."""
+        self.asked: dict[ir.Node, tuple[frozenset[str], tuple[ir.Attribute, ...]]] = {}
+        """The names and attributes of which a condition is made, if it is made of such alone."""
+        self.private: dict[ir.Node, frozenset[str]] = {}
+        """The names that have no use outside of an `if`."""
         self.asks_where: dict[ir.Node, bool] = {}
         """Whether a condition asks on which device a tensor is."""
         self.questions: dict[ir.Node, tuple[ChoiceKey, bool]] = {}

@@ -13,6 +13,7 @@ from devlint.analysis.choices import asks_for_gpu, decide, is_gpu_flag
 from devlint.analysis.classes import annotated_fields, find, mro, name_fields
 from devlint.analysis.containers import delete_item, extend
 from devlint.analysis.control import fork
+from devlint.analysis.counting import passes
 from devlint.analysis.decorators import decorate
 from devlint.analysis.device_names import tell_missing_key
 from devlint.analysis.devices import enter_device
@@ -41,6 +42,7 @@ from devlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
+    birth,
     const,
 )
 from devlint.syntax import ir
@@ -110,7 +112,12 @@ def augment(machine: Machine, node: ir.Augment, frame: Frame) -> None:
 @executes(ir.If)
 def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
     """`if`: one side where the world decides, else both."""
+    before = machine.weighed, machine.weighs
+    machine.weighed, machine.weighs = False, frozenset()
+    mark, began = machine.store.position(), birth()
     decision = decide_branch(machine, node, frame)
+    weighed, weighs = machine.weighed, machine.weighs
+    machine.weighed, machine.weighs = before
     if decision.truth is not None:
         narrow(machine, node.test, frame, decision.truth)
         if not decision.truth and node.body and isinstance(node.body[0], (ir.Import, ir.ImportFrom)):
@@ -124,10 +131,19 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
             note_raise(machine, node.test, decision.truth, raised, frame)
         guards = machine.guards
         machine.guards += is_arm_for_gpu(machine, node.test, frame, decision.truth)
+        signal: Signal | None = RAISE
         try:
-            return branch(machine, chosen, frame)
+            signal = branch(machine, chosen, frame)
+            return signal
         finally:
             machine.guards = guards
+            if weighed or weighs:
+                if passes(machine, node, decision.truth, signal, mark, began, frame):
+                    machine.passing = True
+                else:
+                    machine.weighed, machine.weighs = machine.weighed or weighed, machine.weighs | weighs
+
+    machine.weighed, machine.weighs = machine.weighed or weighed, machine.weighs | weighs
 
     def yes() -> Signal | None:
         narrow(machine, node.test, frame, True)
@@ -311,9 +327,11 @@ def continue_statement(machine: Machine, node: ir.Continue, frame: Frame) -> Sig
 @executes(ir.Assert)
 def assert_statement(machine: Machine, node: ir.Assert, frame: Frame) -> Signal | None:
     """`assert`: known to fail, it is a raise; else it holds. One that asks for CUDA is no way to do without."""
-    known = len(machine.evidence)
+    known, weighed, weighs = len(machine.evidence), machine.weighed, machine.weighs
     decision = decide(machine, node.test, frame)
     forget_evidence(machine, known)
+    if decision.truth:
+        machine.weighed, machine.weighs = weighed, weighs  # no round that goes on has another answer
     if decision.truth is False:
         if isinstance(node.test, ir.Compare) and machine.missed is node.test:
             tell_missing_key(machine, node.test.left, node.test.right, node.test, frame, "AssertionError")

@@ -75,6 +75,10 @@ class Store:
         assert self.log is not None
         return len(self.log)
 
+    def position(self) -> int:
+        """The same where the log may not be open: 0 then."""
+        return len(self.log) if self.log is not None else 0
+
     def rollback(self, mark: int) -> Delta:
         """Undo everything since `mark`, and return what it was."""
         log = self.log

@@ -35,6 +35,8 @@ from devlint.analysis.plain import compute
 from devlint.analysis.values import (
     FALSE,
     HOST,
+    LOST_DEVICE,
+    LOST_TYPE,
     NUMBER,
     RESULT,
     SCALAR,
@@ -153,6 +155,8 @@ def unknown_attribute(machine: Machine, value: Unknown, name: str, node: ir.Node
     """`args.name`."""
     if name == "is_cuda" and machine.device_count == 0:
         return FALSE
+    if value is LOST_DEVICE and name == "type":
+        return LOST_TYPE
     return extended(value, f".{name}")
 
 

@@ -466,6 +466,10 @@ FALSE: Final = Const(False)
 UNKNOWN: Final = Unknown()
 SOME_DEVICE: Final = Unknown()
 """The `torch.device` of a tensor that may be anywhere: no text is equal to it."""
+LOST_DEVICE: Final = Unknown()
+"""What a handle of one device and one of another were joined to behind a condition, which has runs of its own."""
+LOST_TYPE: Final = Unknown()
+"""The type of such a device: what it is follows from that condition."""
 CUT: Final = Unknown()
 """What a call gives that a bound left out: there is an answer, and asking for it is no choice."""
 RESULT: Final = Unknown()

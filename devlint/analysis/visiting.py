@@ -50,10 +50,10 @@ def _by_target(machine: Machine, node: ir.For | ir.While) -> list[ir.Expr]:
         names = {part.id for part in walk(node.target) if isinstance(part, ir.Name)}
         known = []
         for part in walk(node.body):
-            if isinstance(part, ir.Assign) and part.value.__class__ in _COMPUTED and _says(part.value, names):
+            if isinstance(part, ir.Assign) and part.value.__class__ in _COMPUTED and says(part.value, names):
                 names.update(target.id for target in part.targets if isinstance(target, ir.Name))
             access = _access(part)
-            if access is not None and _says(access[1], names):
+            if access is not None and says(access[1], names):
                 known.append(access[0])
         machine.project.indexed[node] = known
     return known
@@ -62,7 +62,7 @@ def _by_target(machine: Machine, node: ir.For | ir.While) -> list[ir.Expr]:
 _COMPUTED = (ir.Binary, ir.FString)
 
 
-def _says(node: ir.Expr, names: set[str]) -> bool:
+def says(node: ir.Expr, names: set[str]) -> bool:
     """Whether an expression has one of the names in it."""
     return any(isinstance(part, ir.Name) and part.id in names for part in walk(node))
 

@@ -239,3 +239,154 @@ def test_what_has_no_device_makes_no_choice(value: str) -> None:
         "print(where, x)\n"
     )
     assert run(text).statistics["runs"] == 2
+
+
+COUNTED = (
+    """
+import torch
+from somewhere import batches, save
+model = torch.nn.Linear(2, 2).cuda()
+interval = 0
+def log(number, loss):
+    shown = loss.cpu()
+    print(number, shown)
+for number, x in enumerate(batches()):
+    loss = model(torch.ones(2, device="cuda")).sum()
+    BODY
+"""
+    + 30 * "    loss = loss * 2\n"
+)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("if number % 10 == 0: print(number, loss.item())", id="it shows something"),
+        pytest.param("if number % 10 == 0: log(number, loss)", id="it calls a function"),
+        pytest.param("if number % 10 == 0: kept = loss.cpu(); save(kept)", id="it has a variable of its own"),
+        pytest.param("if number % 10 == 0: loss = loss.detach()", id="the tensor stands where it stood"),
+        pytest.param("if number % 10 == 0: last = loss.cpu()\n    save(last)", id="the tensor stays"),
+        pytest.param("if interval > 0: model.cpu()", id="the numbers don't change"),
+        pytest.param("assert number >= 0", id="it is asserted"),
+    ],
+)
+def test_a_condition_on_numbers_that_leaves_nothing_needs_no_other_round(body: str) -> None:
+    assert steps(COUNTED.replace("BODY", body)) - steps(COUNTED.replace("BODY", "pass")) < 60
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("if number == 0: y = torch.zeros(3)\n    loss + y\n    y = y.cuda()", id="what is moved later"),
+        pytest.param("y = torch.ones(2)\n    if number == 0: y = y.cuda()\n    model(y)", id="what it moves"),
+        pytest.param("if number % 10 == 9: loss + torch.ones(3)", id="a way that was not run"),
+        pytest.param(
+            "if number == 0: interval = 1\n    if interval > 0: loss + torch.ones(3)", id="numbers that change"
+        ),
+    ],
+)
+def test_one_that_leaves_something_needs_another_round(body: str) -> None:
+    text = COUNTED.replace("BODY", body)
+    assert worlds(run(text), MixedDevices) == {"gpu1", "gpu2"}
+    assert steps(text) - steps(COUNTED.replace("BODY", "pass")) > 60
+
+
+def test_numbers_of_a_loop_are_not_known_behind_it() -> None:
+    text = (
+        "import torch\n"
+        "from somewhere import batches\n"
+        "for number, x in enumerate(batches()):\n"
+        "    shown = number + 1\n"
+        "    if number % 10 == 0: print(shown)\n"
+        "if shown > 1:\n"
+        "    torch.ones(3).cuda() + torch.ones(3)\n"
+    )
+    assert worlds(run(text), MixedDevices) == {"gpu1", "gpu2"}
+
+
+@pytest.mark.parametrize("value", ["None", "unknown", "(x, x)", "0"])
+def test_a_tensor_of_which_nobody_knows_where_it_is_has_nothing_to_lose(value: str) -> None:
+    text = (
+        "import torch\n"
+        "from somewhere import device, flag, unknown\n"
+        "x = torch.zeros(3, device=device)\n"
+        f"if flag:\n    x = {value}\n"
+        "print(x, torch.zeros(3).cuda())\n"
+    )
+    assert run(text).statistics["runs"] == 2
+
+
+OPTIONS = """
+import argparse, torch
+parser = argparse.ArgumentParser()
+parser.add_argument("--cuda", action="store_true")
+parser.add_argument("--verbose", action="store_true")
+args = parser.parse_args()
+model = torch.nn.Linear(2, 2)
+if args.cuda:
+    device = torch.device("cuda")
+else:
+    device = torch.device("cpu")
+BODY
+print(model)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "runs"),
+    [
+        pytest.param("model.to(device)", 4, id="one option"),
+        pytest.param("if device.type == 'cuda': model.cuda()", 4, id="what follows from it"),
+        pytest.param("if args.verbose: model.cuda()", 6, id="another one"),
+        pytest.param(
+            "if args.verbose:\n    print(torch.zeros(3, device='cuda' if args.cuda else 'cpu'))", 4, id="within"
+        ),
+    ],
+)
+def test_what_follows_from_a_choice_or_lies_around_one_is_none(body: str, runs: int) -> None:
+    assert run(OPTIONS.replace("BODY", body)).statistics["runs"] == runs
+
+
+def test_an_object_that_holds_the_same_again_needs_no_other_round() -> None:
+    text = (
+        "import torch\n"
+        "from typing import NamedTuple\n"
+        "from somewhere import going\n"
+        "class Pair(NamedTuple):\n"
+        "    one: torch.Tensor\n"
+        "    other: torch.Tensor\n"
+        "y = torch.zeros(3)\n"
+        "pair = Pair(y, y)\n"
+        "while going():\n"
+        "    NAME = Pair(y, y)\n"
+    )
+    assert steps(text.replace("NAME", "pair")) == steps(text.replace("NAME", "made"))
+
+
+APPLIED = """
+import torch
+from torch import nn
+def apply_to(layer):
+    if isinstance(layer, nn.Linear):
+        BODY
+net = nn.Sequential(LAYERS)
+net.apply(apply_to)
+print(net(torch.zeros(2)))
+"""
+
+
+def test_a_function_is_applied_once_to_layers_that_are_alike() -> None:
+    def applied(body: str, layers: str) -> int:
+        return steps(APPLIED.replace("BODY", body).replace("LAYERS", layers))
+
+    two = "nn.Linear(2, 3), nn.Linear(3, 2)"
+    assert (
+        applied("nn.init.zeros_(layer.weight)", two) == applied("nn.init.zeros_(layer.weight)", "nn.Linear(2, 2)") + 1
+    )
+    assert applied("layer.cuda()", two) > applied("layer.cuda()", "nn.Linear(2, 2)") + 1
+
+
+def test_it_is_applied_to_each_where_something_comes_of_it() -> None:
+    text = APPLIED.replace("BODY", "layer.cuda()").replace("LAYERS", "nn.Linear(2, 3), nn.Linear(3, 2)")
+    assert worlds(run(text.replace("zeros(2)", "zeros(2).cuda()")), MixedDevices) == set()
+    assert worlds(run(text), MixedDevices) == {"gpu1", "gpu2"}
