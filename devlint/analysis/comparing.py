@@ -18,7 +18,7 @@ from devlint.analysis.enumerations import is_member
 from devlint.analysis.frames import Frame
 from devlint.analysis.leaves import NoGradient, may_lack
 from devlint.analysis.machine import Crash
-from devlint.analysis.plain import texts_differ
+from devlint.analysis.plain import equal, texts_differ
 from devlint.analysis.tensors import compare_tensors
 from devlint.analysis.values import (
     BOOL,
@@ -45,7 +45,6 @@ from devlint.analysis.values import (
     const,
     is_none,
 )
-from devlint.semantics import libraries
 from devlint.semantics.devices import OTHERS
 from devlint.syntax import ir
 
@@ -103,8 +102,8 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
             raise Crash("TypeError") from None
         except Exception:
             return BOOL
-    if isinstance(left, External) and isinstance(right, External) and symbol in ("==", "!="):
-        same = libraries.same_class(left.path, right.path)
+    if isinstance(left, (Class, External)) and isinstance(right, (Class, External)) and symbol in ("==", "!="):
+        same = equal(left, right)
         if same is not None:
             return const(same is (symbol == "=="))
     if symbol in ("==", "!=") and is_member(left) and (is_member(right) or isinstance(right, Const)):
@@ -210,6 +209,8 @@ def _compare_identity(left: Value, right: Value, symbol: str) -> Value:
         answer = left.value is right.value or (type(left.value) is type(right.value) and left.value == right.value)
     elif isinstance(left, External) and isinstance(right, External):
         answer = left.path == right.path
+    elif isinstance(left, (Class, External)) and isinstance(right, (Class, External)):
+        answer = equal(left, right)
     elif not isinstance(left, (Unknown, Scalar, External)) and not isinstance(right, (Unknown, Scalar, External)):
         answer = None if _may_be_same(left, right) else left is right
     if answer is None and left is RESULT and is_none(right):

@@ -153,7 +153,12 @@ def _only_moves(branch: ir.If | None, node: ir.Compare) -> bool:
 
 
 def _writes_elsewhere(statement: ir.Stmt) -> bool:
-    return isinstance(statement, ir.Assign) and not all(isinstance(target, ir.Name) for target in statement.targets)
+    """Whether a statement changes what others see: an attribute gets anything but itself, moved."""
+    if not isinstance(statement, ir.Assign):
+        return False
+    moved = statement.value.function if isinstance(statement.value, ir.Call) else None
+    own = dotted(moved.value) if isinstance(moved, ir.Attribute) and moved.name == "to" else ""
+    return not all(isinstance(target, ir.Name) or (own and dotted(target) == own) for target in statement.targets)
 
 
 def _asked_both_ways(connective: ir.Bool | None, node: ir.Compare) -> bool:

@@ -27,6 +27,7 @@ from devlint.analysis.values import (
     Value,
     const,
 )
+from devlint.semantics import libraries
 
 if TYPE_CHECKING:
     from devlint.analysis.dispatch import Call
@@ -206,8 +207,8 @@ def equal(a: Value, b: Value) -> bool | None:
         return bool(a.value == b.value)
     if isinstance(a, DeviceValue) and isinstance(b, DeviceValue):
         return (a.type, a.index) == (b.type, b.index)
-    if isinstance(a, External) and isinstance(b, External):
-        return True if a.path == b.path else None
+    if isinstance(a, (Class, External)) and isinstance(b, (Class, External)):
+        return _same_class(a, b)
     if isinstance(a, (Unknown, Scalar, Tensor, Array, External, OneOf)) or isinstance(
         b, (Unknown, Scalar, Tensor, Array, External, OneOf)
     ):
@@ -218,6 +219,16 @@ def equal(a: Value, b: Value) -> bool | None:
         return _equal_sequences(a, b)
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         return None
+    return False
+
+
+def _same_class(a: Class | External, b: Class | External) -> bool | None:
+    """Whether two names, one of which may be no class, stand for the same; None when that is not known."""
+    if isinstance(a, External) and isinstance(b, External):
+        return True if a.path == b.path else libraries.same_class(a.path, b.path)
+    outside = a if isinstance(a, External) else b
+    if isinstance(outside, External):
+        return False if outside.path.startswith(("torch.", "builtins.")) else None
     return False
 
 

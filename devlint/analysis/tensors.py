@@ -165,6 +165,9 @@ def tensor_binary(
     machine: Machine, operator: str, left: Value, right: Value, node: ir.Node, frame: Frame
 ) -> Value | None:
     """`left operator right` with a tensor."""
+    for side, other in ((left, right), (right, left)):
+        if isinstance(side, Tensor) and is_any_content(side) and isinstance(other, (Const, Scalar)):
+            return UNKNOWN  # a setting that was saved beside the weights
     left, right = loaded_tensor(left) or left, loaded_tensor(right) or right
     for side, other in ((left, right), (right, left)):
         if isinstance(side, Tensor) and is_any_content(side) and isinstance(other, (Unknown, Array)):

@@ -274,8 +274,14 @@ def same_class(path: str, other: str) -> bool | None:
     path, other = canonical(path), canonical(other)
     if path == other or dtype_named(path) == dtype_named(other):
         return True
-    known = [p in _TENSOR_CLASSES or p == "numpy.ndarray" or p.startswith("builtins.") for p in (path, other)]
-    return False if all(known) else None
+    return False if _is_one_class(path) and _is_one_class(other) else None
+
+
+def _is_one_class(path: str) -> bool:
+    """Whether a canonical name is that of a class which has no other."""
+    if path.startswith("torch.nn."):
+        return path.rpartition(".")[2][:1].isupper()
+    return path in _TENSOR_CLASSES or path == "numpy.ndarray" or path.startswith("builtins.")
 
 
 def legacy_type(path: str) -> tuple[str, str] | None:

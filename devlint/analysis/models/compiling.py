@@ -12,7 +12,6 @@ from devlint.analysis.models.torch_contexts import transparent
 from devlint.analysis.module_calls import run_traced
 from devlint.analysis.module_state import CONVERTED
 from devlint.analysis.values import (
-    BOOL,
     POISON,
     TRUE,
     Bound,
@@ -25,6 +24,7 @@ from devlint.analysis.values import (
     Sequence,
     Tensor,
     Value,
+    const,
     is_none,
 )
 
@@ -117,7 +117,13 @@ def save_traced(machine: Machine, value: Instance, call: Call) -> Value:
     return call_value(machine, External("torch.jit.save"), call.with_arguments([value, *call.positional]))
 
 
-@models("torch.jit.is_tracing")
+@models(
+    "torch.jit.is_tracing",
+    "torch._C._get_tracing_state",
+    "torch.onnx.is_in_onnx_export",
+    "torchvision._is_tracing",
+    "torchvision.extension._is_tracing",
+)
 def is_tracing(machine: Machine, call: Call) -> Value:
-    """`torch.jit.is_tracing()`: a trace keeps the way it went."""
-    return BOOL if machine.trace is None else TRUE
+    """`torch.jit.is_tracing()`: a trace keeps the way it went; other code is run as it stands."""
+    return const(machine.trace is not None)
