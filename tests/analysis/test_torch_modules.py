@@ -182,6 +182,46 @@ loss = Patches().to(device)
 h = loss.scale  #= gpu
 loss(torch.zeros(2, device=device))
 """,
+    "what is of one kind is of no other": """
+weight = nn.Parameter(torch.zeros(2))
+optimizer = torch.optim.SGD([weight], lr=0.1)
+a = isinstance(weight, nn.Module)  #= False
+b = isinstance(torch.zeros(2), (list, nn.Module, torch.optim.Optimizer))  #= False
+c = isinstance(optimizer, nn.Module)  #= False
+d = isinstance(weight, torch.optim.lr_scheduler.LRScheduler)  #= False
+e = isinstance(torch.Generator(), nn.Module)  #= False
+f = isinstance(torch.zeros(2), torch.nn.utils.rnn.PackedSequence)  #= False
+g = isinstance(weight, nn.Parameter)  #= True
+h = isinstance(nn.Linear(2, 2), torch.distributions.Distribution)  #= False
+""",
+    "abstract classes ask for methods": """
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Sized
+import numpy as np
+class Batches:
+    def __iter__(self):
+        yield torch.ones(2)
+class Net(nn.Module):
+    def __len__(self):
+        return 2
+class Point:
+    __hash__ = None
+a = isinstance(torch.zeros(2), Iterable)  #= True
+b = isinstance(torch.zeros(2), (Sequence, Mapping, Iterator))  #= False
+c = isinstance(np.zeros(2), Collection)  #= True
+d = isinstance(np.zeros(2), Hashable)  #= False
+e = isinstance(device, Iterable)  #= False
+f = isinstance(Batches(), Iterable)  #= True
+g = isinstance(Batches(), (Sized, Iterator))  #= False
+h = isinstance(Net(), Sized)  #= True
+i = isinstance(Net(), Iterable)  #= False
+j = isinstance(Net(), Callable)  #= True
+k = isinstance(nn.Sequential(), (Mapping, Iterable))  #= True
+l = isinstance(nn.Linear(2, 2), Iterable)  #= False
+m = isinstance(nn.ModuleDict(), Collection)  #= True
+n = isinstance(Point(), Hashable)  #= False
+o = isinstance(torch.zeros(2), object)  #= True
+p = isinstance(Batches(), Hashable)  #= True
+""",
     "hooks that are given the keywords": """
 class Align:
     def __init__(self, place):
