@@ -279,6 +279,10 @@ class Loss:
         if isinstance(one, External) and isinstance(other, External) and one.path == other.path:
             if libraries.holds_nothing(one.path):
                 return a
+        if one is other and isinstance(one, Class) and _are_records(one, a, b):
+            joined = Instance(one, a.site if a.site is b.site else None)
+            joined.fields = {name: self.values(value, b.fields[name]) for name, value in a.fields.items()}
+            return joined
         self.lost = self.lost or carries_device(a) or carries_device(b)
         return UNKNOWN
 
@@ -292,6 +296,15 @@ class Loss:
         self.lost = True
         self.hidden = self.hidden or a.__class__ is Function
         return UNKNOWN
+
+
+def _are_records(cls: Class, a: Instance, b: Instance) -> bool:
+    """Whether two objects of a class are no more than the fields that both have: named tuples, which never change."""
+    from devlint.analysis.classes import is_named_tuple
+
+    if not is_named_tuple(cls) or cls.dataclass_fields is None or a.state or b.state:
+        return False
+    return a.fields.keys() == b.fields.keys() == set(cls.dataclass_fields)
 
 
 def _may_be_tensor(value: Value) -> bool:
