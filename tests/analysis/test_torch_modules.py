@@ -222,6 +222,36 @@ n = isinstance(Point(), Hashable)  #= False
 o = isinstance(torch.zeros(2), object)  #= True
 p = isinstance(Batches(), Hashable)  #= True
 """,
+    "parametrizations are asked for each use": """
+from torch.nn.utils import parametrize
+class Scaled(nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor  # DEV501: gpu1 gpu2
+    def forward(self, weight):
+        return weight * self.factor
+class Kept(nn.Module):
+    def __init__(self, mask):
+        super().__init__()
+        self.register_buffer("mask", mask)
+    def forward(self, weight):
+        return weight * self.mask
+right = nn.Linear(2, 2)
+parametrize.register_parametrization(right, "weight", Kept(torch.eye(2)))
+parametrize.register_parametrization(right, "bias", Kept(torch.ones(2)))
+right.to(device)
+a = right(torch.ones(1, 2, device=device))  #= gpu
+b = right.weight  #= gpu
+again = nn.Linear(2, 2)
+parametrize.register_parametrization(again, "weight", Scaled(torch.ones(2, 2)))
+parametrize.remove_parametrizations(again, "weight")
+again.to(device)
+c = again(torch.ones(1, 2, device=device))  #= gpu
+wrong = nn.Sequential(nn.Linear(2, 2))
+parametrize.register_parametrization(wrong[0], "weight", Scaled(torch.ones(2, 2)))
+wrong.to(device)
+wrong(torch.ones(1, 2, device=device))
+""",
     "hooks that are given the keywords": """
 class Align:
     def __init__(self, place):
