@@ -135,14 +135,15 @@ def asks_for_gpu(key: str, answer: bool) -> bool:
 
 def stands_guard(machine: Machine, key: ChoiceKey, named: bool, answer: bool) -> bool:
     """Whether a condition with this answer guards what needs a GPU: an option does (`named`), and, where there is none,
-    a name that speaks of GPUs, though nobody knows what it holds (`config.use_gpu` of what another file gave). Where
-    there are GPUs, who leaves the option alone has not said how many: then what is its default guards nothing."""
+    a name that speaks of GPUs, though nobody knows what it holds (`config.use_gpu` of what another file gave). What is
+    the default of an option is said by leaving it alone, if it speaks of GPUs: of one that does not
+    (`args.pretrained`) nobody has said that there is a GPU, and where there are some, nobody has said how many."""
     text = key if isinstance(key, str) else key[1] if len(key) == 2 else ""
     if text.startswith("("):
         text = text[1:-1]
     if not text or not asks_for_gpu(text, answer):
         return False
-    if machine.world.device_count and machine.unless_given.get(key) is answer:
+    if machine.unless_given.get(key) is answer and (machine.world.device_count or not is_gpu_option(text)):
         return False
     return named or (machine.world.device_count == 0 and _speaks_of_gpu(text))
 

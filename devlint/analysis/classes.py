@@ -16,9 +16,10 @@ from devlint.analysis.dispatch import (
     on,
 )
 from devlint.analysis.module_state import ModuleState
-from devlint.analysis.plain_types import is_alias, is_plain_instance
+from devlint.analysis.plain_types import METHODS_OF, asked_methods, is_alias, is_plain_instance
 from devlint.analysis.values import (
     BOOL,
+    NONE,
     POISON,
     UNKNOWN,
     Array,
@@ -142,13 +143,37 @@ def is_subclass(cls: Value, other: Value) -> bool | None:
         if isinstance(other, External):
             if any(libraries.derives(path, other.path) for path in external_bases(cls)):
                 return True
+            asked = asked_methods(other.path)
+            if asked:
+                return _has_all(cls, asked)
             return None if is_open_class(cls) and not is_module_class(cls) else False
         return None if any(isinstance(base, Unknown) for base in mro(cls)) else False
     if isinstance(cls, External) and isinstance(other, External):
         if libraries.derives(cls.path, other.path):
             return True
-        return False if libraries.is_class(cls.path) or libraries.is_no_value(cls.path, other.path) else None
+        asked = asked_methods(other.path)
+        if asked:
+            return _has_all(cls, asked) if libraries.is_module(cls.path) else None
+        return False if libraries.is_class(cls.path) or libraries.are_apart(cls.path, other.path) else None
     return False if isinstance(other, Class) and isinstance(cls, External) else None
+
+
+def _has_all(cls: Value, names: tuple[str, ...]) -> bool | None:
+    """Whether objects of a class have all of these special methods; None where that is not known."""
+    answers = [_has_special(cls, name) for name in names]
+    return False if False in answers else None if None in answers else True
+
+
+def _has_special(cls: Value, name: str) -> bool | None:
+    """Whether objects of a class have a special method, by which abstract classes know them."""
+    found = find(cls, name)
+    if found is not None:
+        return None if isinstance(found[0], Unknown) else found[0] is not NONE
+    if name == "__hash__" and isinstance(cls, Class):
+        return None if find(cls, "__eq__") is not None or cls.dataclass_fields is not None else True
+    if any(name in libraries.special_methods(path) for path in external_bases(cls)):
+        return True
+    return None if is_open_class(cls) else False
 
 
 _TYPES: dict[type, tuple[str, ...]] = {
@@ -174,13 +199,19 @@ def is_instance(machine: Machine, value: Value, cls: Value) -> bool | None:
     if isinstance(cls, Class):
         return None if cls.properties.get("enum") and isinstance(value, (Const, Scalar)) else False
     path = libraries.canonical(cls.path)
+    if isinstance(value, (Tensor, Array, DeviceValue)) and path == "builtins.object":
+        return True
+    if isinstance(value, (Tensor, Array, DeviceValue)) and asked_methods(path):
+        return METHODS_OF[value.__class__].issuperset(asked_methods(path))
     if isinstance(value, Tensor):
         if path in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
             return value.is_parameter
         legacy = libraries.legacy_type(path)
         if legacy is not None:
             return _is_of_legacy_type(value, *legacy)
-        return path == "torch.Tensor" if not path.startswith("torch.") else path in ("torch.Tensor",) or None
+        if path == "torch.Tensor" or not path.startswith("torch."):
+            return path == "torch.Tensor"
+        return False if libraries.are_apart("torch.Tensor", path) else None
     if isinstance(value, (Array, DeviceValue)):
         return path in _TYPES[value.__class__]
     plain = is_plain_instance(value, path)

@@ -11,7 +11,7 @@ import types
 import typing
 from typing import Any, Final
 
-from devlint.analysis.values import Const, Mapping, Scalar, Sequence, Value
+from devlint.analysis.values import Array, Const, DeviceValue, Mapping, Scalar, Sequence, Tensor, Value
 
 _SEQUENCES: Final[dict[str, type]] = {
     "list": list,
@@ -69,6 +69,31 @@ def is_plain_instance(value: Value, path: str) -> bool | None:
         return None if cls is None else issubclass(kind, cls)
     except TypeError:
         return None
+
+
+def asked_methods(path: str) -> tuple[str, ...]:
+    """The methods by which alone something is an instance of one of Python's abstract classes; () for other classes."""
+    module, _, name = path.rpartition(".")
+    return _ABSTRACT.get(name, ()) if module in ("collections.abc", "typing") else ()
+
+
+_ABSTRACT: Final = {
+    "Hashable": ("__hash__",),
+    "Iterable": ("__iter__",),
+    "Iterator": ("__iter__", "__next__"),
+    "Reversible": ("__reversed__", "__iter__"),
+    "Sized": ("__len__",),
+    "Container": ("__contains__",),
+    "Collection": ("__len__", "__iter__", "__contains__"),
+    "Callable": ("__call__",),
+}
+_ITERABLE: Final = frozenset({"__iter__", "__len__", "__contains__"})
+METHODS_OF: Final[dict[type, frozenset[str]]] = {
+    Tensor: _ITERABLE | {"__hash__", "__reversed__"},
+    Array: _ITERABLE,
+    DeviceValue: frozenset({"__hash__"}),
+}
+"""Which of these methods the values have that are nobody's but torch's and numpy's."""
 
 
 def is_alias(path: str) -> bool:

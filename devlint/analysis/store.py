@@ -129,9 +129,13 @@ class Store:
                 self.put(target, key, value)
 
     def merge(self, first: Delta, second: Delta, join: Callable[[Any, Any], Any]) -> None:
-        """Write the join of two deltas that began from the present state."""
+        """Write the join of two deltas that began from the present state.
+
+        What only one of them wrote comes first: an object that one side made has its attributes when it is joined.
+        """
         uneven: list[Any] = []
-        for identity in {**first, **second}:
+        alone = [*(one for one in first if one not in second), *(one for one in second if one not in first)]
+        for identity in [*alone, *(one for one in first if one in second)]:
             target, key, is_slot, _ = first.get(identity) or second[identity]
             now = getattr(target, key) if is_slot else target.get(key, MISSING)
             a = first[identity][3] if identity in first else now

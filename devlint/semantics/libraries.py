@@ -194,6 +194,7 @@ def forget() -> None:
     is_module.cache_clear()
     is_closed_base.cache_clear()
     class_name.cache_clear()
+    _kind.cache_clear()
 
 
 def has_device(path: str) -> bool:
@@ -234,6 +235,21 @@ def is_class(path: str) -> bool | None:
     return True if path.startswith(("torch.nn.", "builtins.")) else None
 
 
+def special_methods(path: str) -> frozenset[str]:
+    """The special methods by which abstract classes know the modules of torch; empty for what is no module."""
+    path = canonical(path)
+    return _MODULE_METHODS.get(path.removeprefix("torch.nn."), _CALLED) if is_module(path) else frozenset()
+
+
+_CALLED = frozenset({"__call__", "__hash__"})
+_LISTED = _CALLED | {"__iter__", "__len__"}
+_MODULE_METHODS = {
+    "Sequential": _LISTED,
+    "ModuleList": _LISTED,
+    "ParameterList": _LISTED,
+    "ModuleDict": _LISTED | {"__contains__"},
+    "ParameterDict": _LISTED | {"__contains__", "__reversed__"},
+}
 _VALUES = frozenset(
     {
         *(f"builtins.{name}" for name in "int float complex bool str bytes list tuple dict set frozenset".split()),
@@ -243,7 +259,7 @@ _VALUES = frozenset(
         "numpy.ndarray",
     }
 )
-_NO_VALUES = frozenset(
+_OBJECTS = frozenset(
     {
         "torch.Generator",
         "torch.cuda.Stream",
@@ -263,10 +279,29 @@ _NO_VALUES = frozenset(
 )
 
 
-def is_no_value(path: str, other: str) -> bool:
-    """Whether a class is one of objects (a generator, an optimizer) and the other one of values, such as a list."""
-    path, other = canonical(path), canonical(other)
-    return other in _VALUES and (path in _NO_VALUES or path.startswith(("torch.optim.", "torch.distributions.")))
+@lru_cache(maxsize=4096)
+def _kind(path: str) -> str:
+    """Of which of the kinds that have no object in common a class surely is; "" where that is not known."""
+    package, _, name = path.rpartition(".")
+    if is_module(path) or path in _WRAPPERS:
+        return "module"
+    if path in _TENSOR_CLASSES or legacy_type(path) is not None:
+        return "tensor"
+    if path in _VALUES:
+        return package if package == "builtins" else path
+    if path in ("torch.Size", "torch.nn.utils.rnn.PackedSequence"):
+        return "builtins"
+    if path in _OBJECTS:
+        return name
+    if package.startswith("torch.distributions"):
+        return "distribution"
+    return {"torch.optim": "optimizer", "torch.optim.lr_scheduler": "scheduler"}.get(package, "")
+
+
+def are_apart(path: str, other: str) -> bool:
+    """Whether no object is of both classes: one is of modules, say, and the other of optimizers or of lists."""
+    one, two = _kind(canonical(path)), _kind(canonical(other))
+    return bool(one and two) and one != two
 
 
 def same_class(path: str, other: str) -> bool | None:

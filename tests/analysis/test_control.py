@@ -35,6 +35,54 @@ for step, batch in enumerate(loader, 1):
     if step == 1:
         b = batch.to(device)  #= gpu
 """,
+    "objects that either side of a branch made": """
+class Batch:
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+if len(sys.argv) > 1 and sys.argv[1] == "ones":
+    batch = Batch(torch.ones(2, device=device), torch.ones(2))
+else:
+    batch = Batch(torch.zeros(2, device=device), torch.zeros(2))
+total = batch.x + batch.y  # DEV301: gpu1 gpu2
+""",
+    "objects of either side that fit": """
+class Batch:
+    def __init__(self, x, place):
+        self.x, self.place = x, place
+if len(sys.argv) > 1 and sys.argv[1] == "host":
+    batch = Batch(torch.ones(2), torch.device("cpu"))
+else:
+    batch = Batch(torch.zeros(2, device=device), device)
+total = batch.x + torch.ones(2, device=batch.place)  # silent
+""",
+    "named tuples are joined by their fields": """
+import random
+from collections import namedtuple
+from typing import NamedTuple
+Step = namedtuple("Step", "state action reward")
+class Pair(NamedTuple):
+    image: torch.Tensor
+    mask: torch.Tensor
+    name: str = ""
+    def moved(self, place):
+        return self._replace(image=self.image.to(place))
+steps = [Step(torch.ones(2, device=device), torch.tensor([1]), i) for i in range(3)]
+one = random.choice(steps)
+a = one.state  #= gpu
+b = one.action  #= cpu
+states, actions, rewards = zip(*random.sample(steps, 2))
+e = torch.stack(states)  #= gpu
+f = torch.stack(actions)  #= cpu
+pairs = [Pair(torch.zeros(2), torch.zeros(2)), Pair(torch.ones(2), torch.ones(2), "ones")]
+pair = random.choice(pairs)
+c = pair.moved(device).image  #= gpu
+d = pair.moved(device).mask  #= cpu
+if len(sys.argv) > 1 and sys.argv[1] == "one":
+    either = Pair(torch.ones(2, device=device), torch.ones(2))
+else:
+    either = Pair(torch.zeros(2, device=device), torch.zeros(2))
+total = either.image + either.mask  # DEV301: gpu1 gpu2
+""",
     "a guard by try": """
 x = torch.zeros(2)
 try:

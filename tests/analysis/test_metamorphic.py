@@ -22,6 +22,7 @@ OTHER_CAUSE = {
     "DEV105/device_below.py": "what is bound below names no device any more, a helper does",
     "DEV301/last_gpu_unless_told.py": "the helper itself names the GPU that its argument is not on (DEV101)",
     "DEV303/autograd_function.py": "the helper gets the wrong tensor as an argument: the caller is blamed (DEV301)",
+    "DEV303/drawn_transitions.py": "the helper gets the wrong tensor as an argument: the caller is blamed (DEV301)",
     "DEV303/hidden_state.py": "the helper gets the wrong tensor as an argument: the caller is blamed (DEV301)",
     "DEV303/spread_over_gpus.py": "the helper gets the wrong tensor as an argument: the caller is blamed (DEV301)",
     "DEV303/replay_memory_of_records.py": "the helper gets the wrong tensor: the caller is blamed (DEV301)",

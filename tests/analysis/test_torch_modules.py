@@ -182,6 +182,76 @@ loss = Patches().to(device)
 h = loss.scale  #= gpu
 loss(torch.zeros(2, device=device))
 """,
+    "what is of one kind is of no other": """
+weight = nn.Parameter(torch.zeros(2))
+optimizer = torch.optim.SGD([weight], lr=0.1)
+a = isinstance(weight, nn.Module)  #= False
+b = isinstance(torch.zeros(2), (list, nn.Module, torch.optim.Optimizer))  #= False
+c = isinstance(optimizer, nn.Module)  #= False
+d = isinstance(weight, torch.optim.lr_scheduler.LRScheduler)  #= False
+e = isinstance(torch.Generator(), nn.Module)  #= False
+f = isinstance(torch.zeros(2), torch.nn.utils.rnn.PackedSequence)  #= False
+g = isinstance(weight, nn.Parameter)  #= True
+h = isinstance(nn.Linear(2, 2), torch.distributions.Distribution)  #= False
+""",
+    "abstract classes ask for methods": """
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Sized
+import numpy as np
+class Batches:
+    def __iter__(self):
+        yield torch.ones(2)
+class Net(nn.Module):
+    def __len__(self):
+        return 2
+class Point:
+    __hash__ = None
+a = isinstance(torch.zeros(2), Iterable)  #= True
+b = isinstance(torch.zeros(2), (Sequence, Mapping, Iterator))  #= False
+c = isinstance(np.zeros(2), Collection)  #= True
+d = isinstance(np.zeros(2), Hashable)  #= False
+e = isinstance(device, Iterable)  #= False
+f = isinstance(Batches(), Iterable)  #= True
+g = isinstance(Batches(), (Sized, Iterator))  #= False
+h = isinstance(Net(), Sized)  #= True
+i = isinstance(Net(), Iterable)  #= False
+j = isinstance(Net(), Callable)  #= True
+k = isinstance(nn.Sequential(), (Mapping, Iterable))  #= True
+l = isinstance(nn.Linear(2, 2), Iterable)  #= False
+m = isinstance(nn.ModuleDict(), Collection)  #= True
+n = isinstance(Point(), Hashable)  #= False
+o = isinstance(torch.zeros(2), object)  #= True
+p = isinstance(Batches(), Hashable)  #= True
+""",
+    "parametrizations are asked for each use": """
+from torch.nn.utils import parametrize
+class Scaled(nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor  # DEV501: gpu1 gpu2
+    def forward(self, weight):
+        return weight * self.factor
+class Kept(nn.Module):
+    def __init__(self, mask):
+        super().__init__()
+        self.register_buffer("mask", mask)
+    def forward(self, weight):
+        return weight * self.mask
+right = nn.Linear(2, 2)
+parametrize.register_parametrization(right, "weight", Kept(torch.eye(2)))
+parametrize.register_parametrization(right, "bias", Kept(torch.ones(2)))
+right.to(device)
+a = right(torch.ones(1, 2, device=device))  #= gpu
+b = right.weight  #= gpu
+again = nn.Linear(2, 2)
+parametrize.register_parametrization(again, "weight", Scaled(torch.ones(2, 2)))
+parametrize.remove_parametrizations(again, "weight")
+again.to(device)
+c = again(torch.ones(1, 2, device=device))  #= gpu
+wrong = nn.Sequential(nn.Linear(2, 2))
+parametrize.register_parametrization(wrong[0], "weight", Scaled(torch.ones(2, 2)))
+wrong.to(device)
+wrong(torch.ones(1, 2, device=device))
+""",
     "hooks that are given the keywords": """
 class Align:
     def __init__(self, place):

@@ -46,6 +46,16 @@ MEANT = {
         args = parser.parse_args()
         print(torch.ones(2).cuda())
         """,
+    "an option that is on by default and says nothing of GPUs": """\
+        import argparse
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--pretrained", action=argparse.BooleanOptionalAction, default=True)
+        args = parser.parse_args()
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        x = torch.ones(2).to(device)
+        print(x.cuda() if args.pretrained else x)
+        """,
     "an option whose default is a device": """\
         import argparse
         import torch

@@ -1,25 +1,30 @@
-"""`torch.nn.utils.weight_norm` and `spectral_norm`: a parameter becomes a plain tensor that each call makes anew."""
+"""`torch.nn.utils.weight_norm` and `spectral_norm`: a parameter becomes a plain tensor that each call makes anew; and
+parametrizations, which each call asks what to make of a parameter."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from devlint.analysis.access import call_value
 from devlint.analysis.dispatch import Call, models
 from devlint.analysis.module_state import CONVERTED
 from devlint.analysis.modules import submodules
+from devlint.analysis.plain import pair
 from devlint.analysis.results import derived
-from devlint.analysis.values import NONE, POISON, Bound, Const, External, Instance, Tensor, Value, constant
+from devlint.analysis.values import NONE, POISON, Bound, Const, External, Instance, Sequence, Tensor, Value, constant
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 _RENEW: Final = "torch.nn.utils.weight_norm.WeightNorm"
 """The hook that runs before the module's `forward`, bound to the name of the tensor that it makes."""
+_ASK: Final = "torch.nn.utils.parametrize.ParametrizationList"
+"""The same for parametrizations, bound to the name of the parameter and what is made of it."""
 _HOOKS: Final = "forward_pre_hooks"
 _UTILS: Final = "torch.nn.utils"
 
 
-def _register(machine: Machine, module: Instance, name: str, value: Tensor, kind: str) -> None:
+def _register(machine: Machine, module: Instance, name: str, value: Value, kind: str) -> None:
     assert module.module is not None
     machine.store.put(module.module.kinds, name, kind)
     machine.store.put(module.fields, name, value)
@@ -79,8 +84,6 @@ def spectral_norm(machine: Machine, call: Call) -> Value | None:
 
 @models(
     *(f"{_UTILS}.parametrizations.{kind}" for kind in ("weight_norm", "spectral_norm", "orthogonal")),
-    f"{_UTILS}.parametrize.register_parametrization",
-    f"{_UTILS}.parametrize.remove_parametrizations",
     "torch.nn.SyncBatchNorm.convert_sync_batchnorm",
 )
 def convert(machine: Machine, call: Call) -> None:
@@ -89,6 +92,55 @@ def convert(machine: Machine, call: Call) -> None:
     if isinstance(module, Instance):
         for part in submodules(module).values():
             machine.store.put(part.state, CONVERTED, True)
+
+
+@models(f"{_UTILS}.parametrize.register_parametrization")
+def parametrise(machine: Machine, call: Call) -> None:
+    """`register_parametrization(module, "weight", part)`: the part belongs to the module, and each call asks it."""
+    module, name = call.argument(0, "module"), constant(call.argument(1, "tensor_name") or NONE)
+    part = call.argument(2, "parametrization")
+    convert(machine, call)
+    if not isinstance(module, Instance) or module.module is None or not isinstance(name, str):
+        return
+    if isinstance(part, Instance) and part.module is not None:
+        hooks = module.state.get(_HOOKS) or ()
+        _register(machine, module, f"parametrizations.{name}.{len(hooks)}", part, "module")
+        hook = Bound(External(_ASK), pair(Const(name), part))
+        machine.store.put(module.state, _HOOKS, (*hooks, hook))
+        machine.store.epoch += 1
+
+
+@models(f"{_UTILS}.parametrize.remove_parametrizations")
+def unparametrise(machine: Machine, call: Call) -> None:
+    """`remove_parametrizations(module, "weight")`: no call asks for them any more."""
+    module, name = call.argument(0, "module"), constant(call.argument(1, "tensor_name") or NONE)
+    convert(machine, call)
+    if not isinstance(module, Instance) or module.module is None:
+        return
+    for field in [one for one in module.fields if one.startswith(f"parametrizations.{name}.")]:
+        machine.store.remove(module.fields, field)
+        machine.store.remove(module.module.kinds, field)
+    hooks = module.state.get(_HOOKS) or ()
+    machine.store.put(module.state, _HOOKS, tuple(hook for hook in hooks if not _asks(hook, name)))
+    machine.store.epoch += 1
+
+
+def _asks(hook: Value, name: object) -> bool:
+    """Whether a hook is the one that gives this parameter to a parametrization."""
+    if not isinstance(hook, Bound) or not isinstance(hook.function, External) or hook.function.path != _ASK:
+        return False
+    return isinstance(hook.receiver, Sequence) and constant(hook.receiver.items[0]) == name
+
+
+@models(_ASK)
+def ask(machine: Machine, call: Call) -> Value:
+    """What each use of a parameter does: it is given to its parametrization, and what comes of it is where it is."""
+    asked, module = call.positional[0], call.positional[1]
+    assert isinstance(asked, Sequence) and isinstance(module, Instance)
+    weight = module.fields.get(constant(asked.items[0]))
+    if isinstance(weight, Tensor):
+        call_value(machine, asked.items[1], call.with_arguments([weight]))
+    return NONE
 
 
 @models(_RENEW)
