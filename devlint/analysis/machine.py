@@ -466,12 +466,10 @@ class Machine:
             return
         root = root or site
         key = (event, root.key, facts.get("kind"), facts.get("cause"))
-        if key in self.events and not self.path:
-            old = self.events[key]
-            if old.when:
+        old = self.events.get(key)
+        if old is not None and not (getattr(old, "guarded", False) and not facts["guarded"]):
+            if old.when and not self.path:
                 self.events[key] = dataclasses.replace(old, when=())
-            return
-        if key in self.events:
             return
         facts.setdefault(
             "calls",

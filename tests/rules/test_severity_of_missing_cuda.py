@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -24,7 +25,7 @@ MEANT = {
     "counts devices": """\
         import torch
         if torch.cuda.device_count() > 0:
-            torch.cuda.synchronize()
+            torch.cuda.init()
         print(torch.ones(2).cuda())
         """,
     "takes -1 for no GPU": """\
@@ -114,6 +115,28 @@ MEANT = {
         print(pick())
         print(torch.ones(2).cuda())
         """,
+}
+
+GOES_ON = {
+    "falls back": "device = 'cuda' if torch.cuda.is_available() else 'cpu'\nprint(torch.ones(2, device=device))\n",
+    "an option": "import argparse\np = argparse.ArgumentParser()\np.add_argument('--cpu', action='store_true')\n"
+    "if not p.parse_args().cpu and not torch.cuda.is_available():\n    sys.exit('no GPU')\n",
+    "a move": "if torch.cuda.is_available():\n    y = torch.ones(2).cuda()\n",
+    "leaves with one": "if torch.cuda.is_available():\n    sys.exit()\n",
+}
+LEAVES = {
+    "raise": "if not torch.cuda.is_available():\n    raise RuntimeError('no GPU')\n",
+    "exit": "if not torch.cuda.is_available():\n    print('no GPU')\n    sys.exit(1)\n",
+    "the other side": "if torch.cuda.is_available():\n    y = x\nelse:\n    raise SystemExit('no GPU')\n",
+    "assertion": "assert torch.cuda.is_available()\n",
+    "by number": "if torch.cuda.device_count() == 0:\n    quit()\n",
+    "in a function": "def ask():\n    if not torch.cuda.is_available():\n        raise RuntimeError('no GPU')\nask()\n",
+}
+MEASURES = {
+    "waits": "if torch.cuda.is_available():\n    torch.cuda.synchronize()\n",
+    "begins anew": "if torch.cuda.is_available():\n    torch.cuda.reset_peak_memory_stats()\n",
+    "shows": "print('GPU', torch.cuda.is_available())\n",
+    "tells the memory": "if torch.cuda.is_available():\n    print(torch.cuda.max_memory_allocated())\n",
 }
 
 NOT_SHOWN = {
@@ -264,8 +287,8 @@ def write(folder: Path, **files: str) -> None:
     """Write files, with the indentation of their first row taken away."""
     for name, text in files.items():
         rows = text.splitlines()
-        indent = len(rows[0]) - len(rows[0].lstrip())
-        (folder / f"{name}.py").write_text("\n".join(row[indent:] for row in rows) + "\n")
+        margin = len(rows[0]) - len(rows[0].lstrip())
+        (folder / f"{name}.py").write_text("\n".join(row[margin:] for row in rows) + "\n")
 
 
 @pytest.mark.parametrize("text", MEANT.values(), ids=MEANT)
@@ -277,6 +300,27 @@ def test_meant_for_a_machine_without_a_gpu(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", NOT_SHOWN.values(), ids=NOT_SHOWN)
 def test_nothing_shows_that_it_is_meant(text: str, tmp_path: Path) -> None:
     write(tmp_path, program=text)
+    assert severities(tmp_path, "program.py") == ["advice"]
+
+
+def after_a_use(text: str) -> str:
+    """A program that uses CUDA first and then does what is given."""
+    return (
+        "import sys, torch\ndef main():\n    x = torch.zeros(2).cuda()\n"
+        + indent(text, "    ")
+        + "    print(x)\nmain()\n"
+    )
+
+
+@pytest.mark.parametrize("text", GOES_ON.values(), ids=GOES_ON)
+def test_goes_on_without_a_gpu(text: str, tmp_path: Path) -> None:
+    write(tmp_path, program=after_a_use(text))
+    assert severities(tmp_path, "program.py") == ["error"]
+
+
+@pytest.mark.parametrize("text", [*LEAVES.values(), *MEASURES.values()], ids=[*LEAVES, *MEASURES])
+def test_leaves_without_a_gpu_or_only_measures_one(text: str, tmp_path: Path) -> None:
+    write(tmp_path, program=after_a_use(text))
     assert severities(tmp_path, "program.py") == ["advice"]
 
 
