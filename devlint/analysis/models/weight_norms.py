@@ -11,14 +11,26 @@ from devlint.analysis.module_state import CONVERTED
 from devlint.analysis.modules import submodules
 from devlint.analysis.plain import pair
 from devlint.analysis.results import derived
-from devlint.analysis.values import NONE, POISON, Bound, Const, External, Instance, Sequence, Tensor, Value, constant
+from devlint.analysis.values import (
+    NONE,
+    POISON,
+    UNKNOWN,
+    Bound,
+    Const,
+    External,
+    Instance,
+    Sequence,
+    Tensor,
+    Value,
+    constant,
+)
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
-_RENEW: Final = "torch.nn.utils.weight_norm.WeightNorm"
+_RENEW: Final = "torch.nn.utils.weight_norm.WeightNorm.__call__"
 """The hook that runs before the module's `forward`, bound to the name of the tensor that it makes."""
-_ASK: Final = "torch.nn.utils.parametrize.ParametrizationList"
+_ASK: Final = "torch.nn.utils.parametrize.ParametrizationList.__call__"
 """The same for parametrizations, bound to the name of the parameter and what is made of it."""
 _HOOKS: Final = "forward_pre_hooks"
 _UTILS: Final = "torch.nn.utils"
@@ -135,8 +147,9 @@ def _asks(hook: Value, name: object) -> bool:
 @models(_ASK)
 def ask(machine: Machine, call: Call) -> Value:
     """What each use of a parameter does: it is given to its parametrization, and what comes of it is where it is."""
-    asked, module = call.positional[0], call.positional[1]
-    assert isinstance(asked, Sequence) and isinstance(module, Instance)
+    asked, module = call.argument(0, ""), call.argument(1, "")
+    if not isinstance(asked, Sequence) or not isinstance(module, Instance):
+        return UNKNOWN
     weight = module.fields.get(constant(asked.items[0]))
     if isinstance(weight, Tensor):
         call_value(machine, asked.items[1], call.with_arguments([weight]))
@@ -146,8 +159,9 @@ def ask(machine: Machine, call: Call) -> Value:
 @models(_RENEW)
 def renew(machine: Machine, call: Call) -> Value:
     """What the hook does: the plain tensor is computed of the parameters, where they are now."""
-    name, module = constant(call.positional[0]), call.positional[1]
-    assert isinstance(module, Instance)
+    name, module = constant(call.argument(0, "")), call.argument(1, "")
+    if not isinstance(module, Instance):
+        return UNKNOWN
     parameter, weight = _source(module, name), module.fields.get(name)
     if isinstance(parameter, Tensor) and not (isinstance(weight, Tensor) and _is_there(weight, parameter)):
         machine.store.epoch += 1
