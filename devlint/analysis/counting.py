@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.binding import bind
 from devlint.analysis.frames import Locals
 from devlint.analysis.store import MISSING
 from devlint.analysis.values import (
@@ -158,11 +157,9 @@ def is_weighed(machine: Machine, start: int) -> bool:
     )
 
 
-def widen_counted(machine: Machine, node: ir.For | ir.While, item: Value, start: int, frame: Frame) -> None:
-    """Let the target of a loop stand for all later rounds, and with it the numbers that the rounds since `start`
-    computed from what changes."""
-    if isinstance(node, ir.For):
-        bind(machine, node.target, item, node, frame)
+def widen_counted(machine: Machine, node: ir.For | ir.While, start: int, frame: Frame) -> None:
+    """Let the numbers among the targets of a loop, and those that the rounds since `start` computed from what changes,
+    stand for all later rounds."""
     names = _counted(machine, node)
     log = machine.store.log
     assert log is not None

@@ -143,7 +143,7 @@ def _rounds(
         return None
     if not is_weighed(machine, start):
         if machine.passing:
-            widen_counted(machine, node, stands if is_open else items[-1], start, frame)
+            widen_counted(machine, node, start, frame)
         return None
     left = _later_round(machine, stands, body, frame)
     if left is not None or is_open or stands is items[count - 1]:

@@ -390,3 +390,20 @@ def test_it_is_applied_to_each_where_something_comes_of_it() -> None:
     text = APPLIED.replace("BODY", "layer.cuda()").replace("LAYERS", "nn.Linear(2, 3), nn.Linear(3, 2)")
     assert worlds(run(text.replace("zeros(2)", "zeros(2).cuda()")), MixedDevices) == set()
     assert worlds(run(text), MixedDevices) == {"gpu1", "gpu2"}
+
+
+def test_targets_that_the_body_changes_stay_as_they_are() -> None:
+    """What a round made of its target is there after the loop, though rounds that only show something are left out."""
+    found = run(
+        "import torch\nfrom torch.utils.data import DataLoader, TensorDataset\n"
+        "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+        "net = torch.nn.Linear(3, 2).to(device)\n"
+        "loader = DataLoader(TensorDataset(torch.zeros(8, 3), torch.zeros(8)), batch_size=2)\n"
+        "for index, (features, labels) in enumerate(loader):\n"
+        "    features = features.to(device)\n"
+        "    out = net(features)\n"
+        "    if not index % 200:\n"
+        "        print(index, len(loader), out)\n"
+        "print(net(features), labels.numpy())\n"
+    ).events
+    assert [type(event).__name__ for event in found] == []
