@@ -80,7 +80,7 @@ def evaluate_slice(machine: Machine, node: ir.Slice, frame: Frame) -> Value:
 def evaluate_call(machine: Machine, node: ir.Call, frame: Frame, unused: bool = False) -> Value:
     """A call."""
     machine.steps += 1
-    if machine.steps > machine.budget:
+    if machine.steps > machine.limit:
         raise OutOfBudget
     function = node.function
     if function.__class__ is ir.Attribute:

@@ -297,10 +297,12 @@ class Machine:
         """Conditions behind which operands of one operation lost their devices."""
         self.begin(10_000, {})
 
-    def begin(self, budget: int, assume: dict[ChoiceKey, bool]) -> None:
-        """Reset what belongs to one run of one entry point."""
+    def begin(self, budget: int, assume: dict[ChoiceKey, bool], limit: int = 0) -> None:
+        """Reset what belongs to one run of one entry point. The budget is what functions and loops get their shares of;
+        the run ends at the limit, which is the budget unless a longer one is given."""
         self.steps = 0
         self.budget = budget
+        self.limit = limit or budget
         self.assume = assume
         self.takes_first = FIRST_GPU in assume
         """Whether this run takes a GPU of which nobody knows the number for the first of several."""
@@ -381,7 +383,7 @@ class Machine:
         """Execute statements; returns the signal with which they left, if they did."""
         for statement in statements:
             self.steps += 1
-            if self.steps > self.budget:
+            if self.steps > self.limit:
                 raise OutOfBudget
             signal: Signal | None = EXECUTE[statement.__class__](self, statement, frame)
             if signal is not None:
@@ -391,7 +393,7 @@ class Machine:
     def step(self) -> None:
         """Count one step of evaluation."""
         self.steps += 1
-        if self.steps > self.budget:
+        if self.steps > self.limit:
             raise OutOfBudget
 
     # -- time and place

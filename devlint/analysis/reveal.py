@@ -128,13 +128,13 @@ class Watcher(Machine):
 
     def _peek(self, node: ir.Node, frame: Frame) -> Value | None:
         self.quiet += 1
-        budget, self.budget = self.budget, self.steps + 100
+        limit, self.limit = self.limit, self.steps + 100
         try:
             return self.evaluate(node, frame)
         except (Crash, OutOfBudget):
             return None
         finally:
-            self.budget = budget
+            self.limit = limit
             self.quiet -= 1
 
 

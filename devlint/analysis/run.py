@@ -29,6 +29,8 @@ from devlint.worlds import WORLDS, World
 assert _rooms
 
 MAX_CHOICES_PROGRAM = 4
+PROGRAM_ENDURANCE = 4
+"""How many budgets a run of a whole program may take: what a large network does before it is trained takes several."""
 MAX_CHOICES_ENTRY = 3
 MAX_PAIRS = 3
 
@@ -120,6 +122,7 @@ class _Runner:
         self.project = project
         self.wanted = wanted
         self.options = options
+        self.endurance = 1
         self.analysis = analysis
         self.targets = [path for path in targets if project.module(path) is not None]
         self.failed: set[str] = set()
@@ -298,6 +301,7 @@ class _Runner:
         `keep`: what a program wrote stays. `earlier` is what the same entry gave in the world before.
         """
         by_protocol = not keep
+        self.endurance = 1 if by_protocol else PROGRAM_ENDURANCE
         count = len(machine.visited)
         machine.events, machine.consulted, machine.evidence = {}, set(), {}
         machine.launched, machine.called = False, set()
@@ -388,7 +392,7 @@ class _Runner:
         self, machine: Machine, run: Callable[[], None], budget: int, assume: dict[Any, bool], keep: bool = False
     ) -> Delta:
         """Run once and undo it; returns what it wrote, where that is to be kept."""
-        machine.begin(budget, assume)
+        machine.begin(budget, assume, self.endurance * budget)
         state, machine.state = machine.state, State()
         machine.store.log = []
         self.analysis.statistics["runs"] += 1
