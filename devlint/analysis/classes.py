@@ -8,6 +8,7 @@ from devlint.analysis.access import ANY_NAME, call_method, call_value, path_of
 from devlint.analysis.dispatch import (
     ASSIGN_ATTRIBUTE,
     ATTRIBUTE,
+    BINDERS,
     CALL,
     CLASS_CONSTRUCTORS,
     CLASS_METHODS,
@@ -348,9 +349,18 @@ def bind(machine: Machine, attribute: Value, receiver: Value, node: ir.Node, fra
         if kind == "classmethod":
             return Bound(attribute, receiver.cls if isinstance(receiver, Instance) else receiver)
         return Bound(attribute, receiver)
-    if isinstance(attribute, Instance) and attribute.state.get("getter") is not None:
-        return call_value(machine, Bound(attribute.state["getter"], receiver), Call([], {}, node, frame))
+    if attribute.__class__ is Instance:
+        assert isinstance(attribute, Instance)
+        return _bind_object(machine, attribute, receiver, node, frame)
     return attribute
+
+
+def _bind_object(machine: Machine, attribute: Instance, receiver: Value, node: ir.Node, frame: Frame) -> Value:
+    """What a class attribute that is an object gives when it is read through an instance."""
+    if attribute.state.get("getter") is not None:
+        return call_value(machine, Bound(attribute.state["getter"], receiver), Call([], {}, node, frame))
+    binds = isinstance(attribute.cls, External) and attribute.cls.path in BINDERS
+    return Bound(attribute, receiver) if binds else attribute
 
 
 def bind_to_class(attribute: Value, cls: Class) -> Value:

@@ -416,6 +416,39 @@ def test_dispatch_by_class_and_by_name() -> None:
     assert isinstance(run["n"], Unknown)
 
 
+def test_methods_dispatch_by_their_first_argument_after_the_receiver() -> None:
+    run = Run(
+        "from functools import singledispatchmethod\nimport numpy, torch\n"
+        "class A:\n"
+        "    name = 'A'\n"
+        "    @singledispatchmethod\n    def f(self, x, *, y=1):\n        return self.name + ' other'\n"
+        "    @f.register\n    def f_tensor(self, x: torch.Tensor, *, y=1):\n        return y\n"
+        "    @f.register(list)\n    def _(self, x):\n        return [self.f(one, y=3) for one in x][0]\n"
+        "    @f.register\n    @staticmethod\n    def _(x: dict):\n        return len(x)\n"
+        "    @f.register\n    @classmethod\n    def _(cls, x: numpy.ndarray):\n        return cls.name\n"
+        "class B(A):\n    name = 'B'\n"
+        "a = A().f(torch.zeros(2), y=2)\nb = A().f([torch.zeros(2)])\nc = B().f('x')\nd = A().f({'k': 1})\n"
+        "e = B().f(numpy.zeros(2))\nf = B().f_tensor(1)\ng = A().f(input)\n"
+    )
+    assert [run.python(name) for name in "abcdef"] == [2, 3, "B other", 1, "B", 1]
+    assert isinstance(run["g"], Unknown)
+
+
+def test_a_partial_method_is_given_its_receiver_first() -> None:
+    run = Run(
+        "from functools import partialmethod\n"
+        "class A:\n"
+        "    size = 1\n"
+        "    def f(self, x, y=0, *, z=0):\n        return [self.size, x, y, z]\n"
+        "    g = partialmethod(f, 2, z=4)\n    h = partialmethod(f, z=5)\n"
+        "    @classmethod\n    def of(cls, x):\n        return [cls.size, x]\n"
+        "    six = partialmethod(of, 6)\n"
+        "class B(A):\n    size = 9\n"
+        "a = A().g(3)\nb = B().h(7, 8)\nc = B().g(z=1)\nd = B().six()\n"
+    )
+    assert [run.python(name) for name in "abcd"] == [[1, 2, 3, 4], [9, 7, 8, 5], [9, 2, 0, 1], [9, 6]]
+
+
 def test_a_function_reads_what_its_names_hold_now() -> None:
     """The same call gives something else after what it reads was bound anew, by whom and in whatever way."""
     run = Run(
