@@ -359,8 +359,11 @@ def _bind_object(machine: Machine, attribute: Instance, receiver: Value, node: i
     """What a class attribute that is an object gives when it is read through an instance."""
     if attribute.state.get("getter") is not None:
         return call_value(machine, Bound(attribute.state["getter"], receiver), Call([], {}, node, frame))
-    binds = isinstance(attribute.cls, External) and attribute.cls.path in BINDERS
-    return Bound(attribute, receiver) if binds else attribute
+    if isinstance(attribute.cls, External):
+        return Bound(attribute, receiver) if attribute.cls.path in BINDERS else attribute
+    from devlint.analysis.descriptors import read
+
+    return read(machine, attribute, receiver, node, frame)
 
 
 def bind_to_class(attribute: Value, cls: Class) -> Value:

@@ -14,6 +14,7 @@ from devlint.analysis.classes import annotated_fields, find, mro, name_fields
 from devlint.analysis.containers import delete_item, extend
 from devlint.analysis.control import fork
 from devlint.analysis.decorators import decorate
+from devlint.analysis.descriptors import name_descriptors
 from devlint.analysis.device_names import tell_missing_key
 from devlint.analysis.devices import enter_device
 from devlint.analysis.dispatch import ENTER, EVALUATE, Call, executes
@@ -372,6 +373,7 @@ def class_definition(machine: Machine, node: ir.Class, frame: Frame) -> None:
     inner.owner = value
     inner.function = frame.function
     machine.block(node.body, inner)
+    name_descriptors(machine, value, node, frame)
     for base in bases:
         if isinstance(base, External) and base.path.split(".")[-1] in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"):
             value.properties["enum"] = True

@@ -449,6 +449,56 @@ def test_a_partial_method_is_given_its_receiver_first() -> None:
     assert [run.python(name) for name in "abcd"] == [[1, 2, 3, 4], [9, 7, 8, 5], [9, 2, 0, 1], [9, 6]]
 
 
+def _device(value: Value) -> str | None:
+    return value.device if isinstance(value, Tensor) else None
+
+
+def test_objects_of_the_program_stand_for_attributes_of_a_class() -> None:
+    run = Run(
+        "import torch\n"
+        "class Once:\n"
+        "    def __init__(self, make):\n        self.make = make\n"
+        "    def __get__(self, obj, cls=None):\n"
+        "        if obj is None:\n            return self\n"
+        "        value = self.make(obj)\n        setattr(obj, self.make.__name__, value)\n        return value\n"
+        "class Placed:\n"
+        "    def __set_name__(self, owner, name):\n        self.key = '_' + name\n"
+        "    def __get__(self, obj, cls=None):\n        return getattr(obj, self.key)\n"
+        "    def __set__(self, obj, value):\n        setattr(obj, self.key, value.to(obj.device))\n"
+        "class Late:\n"
+        "    def __set_name__(self, owner, name):\n        self.name = name\n"
+        "    def __get__(self, obj, cls=None):\n        return obj.__dict__[self.name].cuda()\n"
+        "    def __set__(self, obj, value):\n        obj.__dict__[self.name] = value\n"
+        "class A:\n"
+        "    grid = Placed()\n    late = Late()\n    plain = torch.ones(3)\n"
+        "    def __init__(self):\n"
+        "        self.device = torch.device('cuda')\n"
+        "        self.grid = torch.ones(2)\n        self.late = torch.ones(2)\n"
+        "    @Once\n    def host(self):\n        return torch.ones(2)\n"
+        "    @Once\n    def there(self):\n        return self.host.to(self.device)\n"
+        "class B(A):\n    late = None\n"
+        "x = A()\na, b, c, d, e = x.grid, x.late, x.host, x.there, x.plain\n"
+        "f = B().late\ng = B().grid\n"
+    )
+    assert [_device(run[name]) for name in "abcdefg"] == ["cuda:0", "cuda:0", "cpu", "cuda:0", "cpu", "cpu", "cuda:0"]
+
+
+def test_a_module_registers_before_a_descriptor_is_asked() -> None:
+    run = Run(
+        "import torch\nfrom torch import nn\n"
+        "class Kept:\n"
+        "    def __get__(self, obj, cls=None):\n        return obj.kept\n"
+        "    def __set__(self, obj, value):\n        obj.kept = value\n"
+        "class Net(nn.Module):\n"
+        "    scale = Kept()\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n        self.fc = nn.Linear(2, 2)\n        self.scale = torch.ones(2)\n"
+        "net = Net().cuda()\na = net.scale\nb = net.fc.weight\n"
+    )
+    assert _device(run["a"]) == "cpu"
+    assert _device(run["b"]) == "cuda:0"
+
+
 def test_a_function_reads_what_its_names_hold_now() -> None:
     """The same call gives something else after what it reads was bound anew, by whom and in whatever way."""
     run = Run(
