@@ -499,6 +499,39 @@ def test_a_module_registers_before_a_descriptor_is_asked() -> None:
     assert _device(run["b"]) == "cuda:0"
 
 
+def test_what_inspect_says_of_the_parameters_of_a_function() -> None:
+    run = Run(
+        "import functools, inspect, torch\nfrom inspect import Parameter, signature\nfrom torch import nn\n"
+        "class Net(nn.Module):\n"
+        "    def __init__(self, size=2):\n        super().__init__()\n"
+        "    @torch.no_grad()\n    def forward(self, x, mask=None, *, scale=1.0):\n        return x\n"
+        "    def loss(self, y, *more, weight=3, **rest):\n        return y\n"
+        "def wrap(fn):\n"
+        "    @functools.wraps(fn)\n    def inner(*args, **kwargs):\n        return fn(*args, **kwargs)\n"
+        "    return inner\n"
+        "@wrap\ndef step(x, y):\n    return x\n"
+        "net = Net()\nparameters = signature(net.loss).parameters\n"
+        "a = list(signature(net.forward).parameters)\nb = list(signature(Net).parameters.keys())\n"
+        "c = {n: p.default for n, p in parameters.items() if p.default is not Parameter.empty}\n"
+        "d = [p.name for p in parameters.values() if p.kind == p.KEYWORD_ONLY]\n"
+        "e = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())\n"
+        "f = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in signature(net.forward).parameters.values())\n"
+        "g = inspect.getfullargspec(net.loss).args\nh = inspect.getfullargspec(net.loss).varkw\n"
+        "i = signature(step)\nj = inspect.getfullargspec(net.forward)\nk = signature(net)\nl = signature(input)\n"
+    )
+    assert [run.python(name) for name in "abcdefgh"] == [
+        ["x", "mask", "scale"],
+        ["size"],
+        {"weight": 3},
+        ["weight"],
+        True,
+        False,
+        ["self", "y"],
+        "rest",
+    ]
+    assert all(isinstance(run[name], Unknown) for name in "ijkl")
+
+
 def test_a_function_reads_what_its_names_hold_now() -> None:
     """The same call gives something else after what it reads was bound anew, by whom and in whatever way."""
     run = Run(
