@@ -356,7 +356,11 @@ def bind(machine: Machine, attribute: Value, receiver: Value, node: ir.Node, fra
 
 
 def _bind_object(machine: Machine, attribute: Instance, receiver: Value, node: ir.Node, frame: Frame) -> Value:
-    """What a class attribute that is an object gives when it is read through an instance."""
+    """What a class attribute that is an object gives when it is read through an instance or through the class."""
+    if isinstance(receiver, Class):
+        from devlint.analysis.descriptors import read
+
+        return attribute if isinstance(attribute.cls, External) else read(machine, attribute, receiver, node, frame)
     if attribute.state.get("getter") is not None:
         return call_value(machine, Bound(attribute.state["getter"], receiver), Call([], {}, node, frame))
     if isinstance(attribute.cls, External):
@@ -376,6 +380,8 @@ def class_attribute(machine: Machine, value: Class, name: str, node: ir.Node, fr
     """`Class.name`."""
     found = find(value, name)
     if found is not None:
+        if found[0].__class__ is Instance and not value.properties.get("enum"):
+            return _bind_object(machine, found[0], value, node, frame)
         return bind_to_class(found[0], value)
     if name == "__name__":
         return const(value.name)

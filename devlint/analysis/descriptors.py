@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.access import call_value
 from devlint.analysis.classes import find, mro
 from devlint.analysis.dispatch import Call
-from devlint.analysis.values import Bound, Class, Function, Instance, Tensor, Value, const
+from devlint.analysis.values import NONE, Bound, Class, Function, Instance, Tensor, Value, const
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -46,11 +46,12 @@ def comes_first(value: Instance, name: str) -> bool:
 
 
 def read(machine: Machine, attribute: Instance, receiver: Value, node: ir.Node, frame: Frame) -> Value:
-    """What a class attribute with `__get__` gives for a receiver; itself where it has none."""
+    """What a class attribute with `__get__` gives for an instance or the class; itself where it has none."""
     getter = _own(attribute, "__get__")
-    if getter is None or not isinstance(receiver, Instance):
+    if getter is None or not isinstance(receiver, (Instance, Class)):
         return attribute
-    return call_value(machine, getter, Call([receiver, receiver.cls], {}, node, frame))
+    given: list[Value] = [receiver, receiver.cls] if isinstance(receiver, Instance) else [NONE, receiver]
+    return call_value(machine, getter, Call(given, {}, node, frame))
 
 
 def write(machine: Machine, attribute: Value, receiver: Instance, new: Value, node: ir.Node, frame: Frame) -> bool:

@@ -532,6 +532,31 @@ def test_what_inspect_says_of_the_parameters_of_a_function() -> None:
     assert all(isinstance(run[name], Unknown) for name in "ijkl")
 
 
+def test_objects_of_the_program_bind_to_instances_and_answer_for_classes() -> None:
+    run = Run(
+        "import functools, types\n"
+        "class Logged:\n"
+        "    def __init__(self, make):\n        self.make = make\n"
+        "    def __get__(self, obj, cls=None):\n        return self if obj is None else types.MethodType(self, obj)\n"
+        "    def __call__(self, *args, **kwargs):\n        return self.make(*args, **kwargs)\n"
+        "class Kept(Logged):\n"
+        "    def __get__(self, obj, cls=None):\n        return functools.partial(self.__call__, obj)\n"
+        "class OfClass:\n"
+        "    def __init__(self, make):\n        self.make = make\n"
+        "    def __get__(self, obj, owner):\n        return self.make(owner)\n"
+        "class A:\n"
+        "    size = 1\n"
+        "    @Logged\n    def f(self, x, y=2):\n        return [self.size, x, y]\n"
+        "    @Kept\n    def g(self, x):\n        return [self.size, x]\n"
+        "    @OfClass\n    def h(cls):\n        return cls.size\n"
+        "class B(A):\n    size = 9\n"
+        "a, b, c, d, e, f = A().f(3), B().f(4, y=5), B().g(6), A.h, B.h, B().h\n"
+        "g = A.f is A.f\n"
+    )
+    assert [run.python(name) for name in "abcdef"] == [[1, 3, 2], [9, 4, 5], [9, 6], 1, 9, 9]
+    assert run.python("g") is True
+
+
 def test_a_function_reads_what_its_names_hold_now() -> None:
     """The same call gives something else after what it reads was bound anew, by whom and in whatever way."""
     run = Run(

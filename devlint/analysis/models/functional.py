@@ -133,7 +133,8 @@ def update_wrapper(machine: Machine, call: Call) -> Value | None:
 def method_type(machine: Machine, call: Call) -> Value | None:
     """`MethodType(f, receiver)`, `f.__get__(receiver, cls)`: a bound method."""
     function, receiver = call.argument(0, "function"), call.argument(1, "instance")
-    return Bound(function, receiver) if isinstance(function, Function) and isinstance(receiver, Instance) else UNKNOWN
+    known = isinstance(function, (Function, Instance)) and isinstance(receiver, Instance)
+    return Bound(function, receiver) if known and function is not None and receiver is not None else UNKNOWN
 
 
 @models("functools.reduce")
