@@ -557,6 +557,19 @@ def test_objects_of_the_program_bind_to_instances_and_answer_for_classes() -> No
     assert run.python("g") is True
 
 
+def test_a_class_says_itself_how_it_is_copied() -> None:
+    run = Run(
+        "import copy\n"
+        "class A:\n"
+        "    def __init__(self, x):\n        self.x = x\n"
+        "    def __copy__(self):\n        return A(self.x + 1)\n"
+        "class B:\n"
+        "    def __init__(self, x):\n        self.x = x\n"
+        "a = copy.copy(A(1)).x\nb = copy.copy(B(1)).x\n"
+    )
+    assert [run.python(name) for name in "ab"] == [2, 1]
+
+
 def test_a_function_reads_what_its_names_hold_now() -> None:
     """The same call gives something else after what it reads was bound anew, by whom and in whatever way."""
     run = Run(
