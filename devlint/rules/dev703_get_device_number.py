@@ -42,6 +42,7 @@ The result of `get_device()` of a tensor on the CPU, used as a device: `device=x
     why="""\
 `x.device` says the same and works on every device. The number works on GPUs only.""",
     example=Example(bad=BAD, good=GOOD),
+    worlds=("cpu",),
     error="RuntimeError: Device index must not be negative",
     fix_safety="""\
 Safe: on a GPU `x.device` is the device with that number. Offered where the call itself stands as the device of another
