@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from devlint.analysis.values import Const, Instance, Mapping, Sequence, Tensor, Unknown, Value
+from devlint.analysis.values import BOOL, Const, Instance, Mapping, Sequence, Tensor, Unknown, Value
 from devlint.worlds import CPU, GPU2
 from tests.analysis.programs import Run
 
@@ -568,6 +568,25 @@ def test_a_class_says_itself_how_it_is_copied() -> None:
         "a = copy.copy(A(1)).x\nb = copy.copy(B(1)).x\n"
     )
     assert [run.python(name) for name in "ab"] == [2, 1]
+
+
+def test_classes_say_themselves_how_they_compare() -> None:
+    run = Run(
+        "class A:\n"
+        "    def __init__(self, x):\n        self.x = x\n"
+        "    def __eq__(self, other):\n"
+        "        if not isinstance(other, A):\n            return NotImplemented\n        return self.x == other.x\n"
+        "    def __lt__(self, other):\n        return self.x < other.x\n"
+        "class B(A):\n    pass\n"
+        "class C:\n    def __eq__(self, other):\n        return 'C'\n"
+        "class D:\n    pass\n"
+        "a, b, c, d = A(1) == B(1), A(1) != A(1), A(1) < A(2), A(1) > A(2)\n"
+        "e, f = A(1) == C(), 3 == C()\n"
+        "g, h, i = A(1) == 3, D() == D(), A(input()) == A(1)\n"
+    )
+    assert [run.python(name) for name in "abcdef"] == [True, False, True, False, "C", "C"]
+    assert [run[name] is BOOL for name in "gh"] == [True, True]
+    assert not isinstance(run["i"], Const)
 
 
 def test_a_function_reads_what_its_names_hold_now() -> None:
