@@ -8,6 +8,7 @@ from devlint.analysis.access import ANY_NAME, call_method, call_value, path_of
 from devlint.analysis.dispatch import (
     ASSIGN_ATTRIBUTE,
     ATTRIBUTE,
+    BINDERS,
     CALL,
     CLASS_CONSTRUCTORS,
     CLASS_METHODS,
@@ -379,9 +380,25 @@ def bind(machine: Machine, attribute: Value, receiver: Value, node: ir.Node, fra
         if kind == "classmethod":
             return Bound(attribute, receiver.cls if isinstance(receiver, Instance) else receiver)
         return Bound(attribute, receiver)
-    if isinstance(attribute, Instance) and attribute.state.get("getter") is not None:
-        return call_value(machine, Bound(attribute.state["getter"], receiver), Call([], {}, node, frame))
+    if attribute.__class__ is Instance:
+        assert isinstance(attribute, Instance)
+        return _bind_object(machine, attribute, receiver, node, frame)
     return attribute
+
+
+def _bind_object(machine: Machine, attribute: Instance, receiver: Value, node: ir.Node, frame: Frame) -> Value:
+    """What a class attribute that is an object gives when it is read through an instance or through the class."""
+    if isinstance(receiver, Class):
+        from devlint.analysis.descriptors import read
+
+        return attribute if isinstance(attribute.cls, External) else read(machine, attribute, receiver, node, frame)
+    if attribute.state.get("getter") is not None:
+        return call_value(machine, Bound(attribute.state["getter"], receiver), Call([], {}, node, frame))
+    if isinstance(attribute.cls, External):
+        return Bound(attribute, receiver) if attribute.cls.path in BINDERS else attribute
+    from devlint.analysis.descriptors import read
+
+    return read(machine, attribute, receiver, node, frame)
 
 
 def bind_to_class(attribute: Value, cls: Class) -> Value:
@@ -394,6 +411,8 @@ def class_attribute(machine: Machine, value: Class, name: str, node: ir.Node, fr
     """`Class.name`."""
     found = find(value, name)
     if found is not None:
+        if found[0].__class__ is Instance and not value.properties.get("enum"):
+            return _bind_object(machine, found[0], value, node, frame)
         return bind_to_class(found[0], value)
     if name == "__name__":
         return const(value.name)

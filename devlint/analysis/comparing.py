@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from devlint.analysis.access import call_value, truth
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.choices import COMPARE, count_arguments, named_unknown, presence
 from devlint.analysis.classes import find, is_open_class
@@ -13,7 +14,7 @@ from devlint.analysis.counting import weigh
 from devlint.analysis.derived import DeviceText
 from devlint.analysis.device_comparing import compare_devices, refuse_index
 from devlint.analysis.device_names import compare_names, look_in_names
-from devlint.analysis.dispatch import EVALUATE, evaluates
+from devlint.analysis.dispatch import EVALUATE, Call, evaluates
 from devlint.analysis.enumerations import is_member
 from devlint.analysis.frames import Frame
 from devlint.analysis.leaves import NoGradient, may_lack
@@ -108,6 +109,10 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
             return const(same is (symbol == "=="))
     if symbol in ("==", "!=") and is_member(left) and (is_member(right) or isinstance(right, Const)):
         return const((left is right) is (symbol == "=="))
+    if left.__class__ is Instance or right.__class__ is Instance:
+        answered = _by_own_method(machine, symbol, left, right, node, frame)
+        if answered is not None:
+            return answered
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return compare_tensors(machine, symbol, left, right, node, frame)
     if isinstance(left, Array) or isinstance(right, Array):
@@ -122,6 +127,31 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
         weigh(machine, node, frame)
         return const(known)
     return count_arguments(left, symbol, right) or named_unknown(left, symbol, right) or BOOL
+
+
+_METHODS = {"==": "__eq__", "!=": "__ne__", "<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}
+
+
+def _by_own_method(
+    machine: Machine, symbol: str, left: Value, right: Value, node: ir.Node, frame: Frame
+) -> Value | None:
+    """What `__eq__` or `__lt__` of the program's own class of one side says, the left before; None without one."""
+    for side, other, operator in ((left, right, symbol), (right, left, _MIRRORED.get(symbol, ""))):
+        if not isinstance(side, Instance):
+            if side.__class__ in (Tensor, Array, Unknown):
+                return None
+            continue
+        found = find(side.cls, _METHODS.get(operator, ""))
+        equal = find(side.cls, "__eq__") if found is None and operator == "!=" else None
+        method = found or equal
+        if method is None or not isinstance(method[0], Function):
+            continue
+        answer = call_value(machine, Bound(method[0], side), Call([other], {}, node, frame))
+        if isinstance(answer, External):
+            continue  # NotImplemented: the other side is asked
+        known = truth(machine, answer) if equal is not None else None
+        return answer if equal is None else BOOL if known is None else const(not known)
+    return None
 
 
 _OF_CUDA = ("cuda", "torch.cuda.")

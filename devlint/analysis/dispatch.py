@@ -112,6 +112,8 @@ METHODS: Final[dict[str, dict[str, Callable[[Machine, Any, Call], Value | None]]
 """Methods of instances of external classes: canonical class path -> method name -> model ("*" for all others)."""
 INSTANCE_ATTRIBUTES: Final[dict[str, Callable[[Machine, Any, str, Site], Value | None]]] = {}
 """Attributes of instances of external classes, by canonical class path."""
+BINDERS: Final[set[str]] = set()
+"""External classes whose instances, as attributes of a class, are called with the receiver as methods are."""
 VALUES: Final[dict[str, Callable[[Machine], Value]]] = {}
 """External names that stand for a value, not a callable (`os.environ`)."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.access import call_method, call_value, iterate
 from devlint.analysis.classes import bind, external_bases, find, initialise_external, is_named_tuple, is_open_class, mro
 from devlint.analysis.derived import Unbuilt
+from devlint.analysis.descriptors import comes_first, write
 from devlint.analysis.dispatch import (
     ASSIGN_ATTRIBUTE,
     ATTRIBUTE,
@@ -73,7 +74,7 @@ _FOLLOWED: Final = 2
 def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.Node, frame: Frame) -> Value:
     """`instance.name`: fields, then classes, then what the model of an external class knows."""
     field = value.fields.get(name)
-    if field is not None:
+    if field is not None and not comes_first(value, name):
         if name == "module" and value.module is not None:
             note_wrapped(machine, value, node, frame)
         return field
@@ -149,6 +150,8 @@ def assign_instance_attribute(
         setter = found[0].attributes.get("setter")
         if setter is not None:
             call_value(machine, Bound(setter, value), Call([new], {}, node, frame))
+        return
+    if found is not None and write(machine, found[0], value, new, node, frame):
         return
     own = find(value.cls, "__setattr__")
     if own is not None and isinstance(own[0], Function) and own[0].node not in machine.stack:

@@ -15,6 +15,7 @@ from devlint.analysis.containers import delete_item, extend
 from devlint.analysis.control import fork
 from devlint.analysis.counting import passes
 from devlint.analysis.decorators import decorate
+from devlint.analysis.descriptors import name_descriptors
 from devlint.analysis.device_names import tell_missing_key
 from devlint.analysis.devices import enter_device
 from devlint.analysis.dispatch import ENTER, EVALUATE, Call, executes
@@ -390,6 +391,7 @@ def class_definition(machine: Machine, node: ir.Class, frame: Frame) -> None:
     inner.owner = value
     inner.function = frame.function
     machine.block(node.body, inner)
+    name_descriptors(machine, value, node, frame)
     for base in bases:
         if isinstance(base, External) and base.path.split(".")[-1] in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"):
             value.properties["enum"] = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from devlint.analysis.values import Const, Instance, Mapping, Sequence, Tensor, Unknown, Value
+from devlint.analysis.values import BOOL, Const, Instance, Mapping, Sequence, Tensor, Unknown, Value
 from devlint.worlds import CPU, GPU2
 from tests.analysis.programs import Run
 
@@ -414,6 +414,179 @@ def test_dispatch_by_class_and_by_name() -> None:
     assert [run.python(name) for name in "abcde"] == ["tensor", "tensor", "other", "a", "b"]
     assert run.python("m") == 5
     assert isinstance(run["n"], Unknown)
+
+
+def test_methods_dispatch_by_their_first_argument_after_the_receiver() -> None:
+    run = Run(
+        "from functools import singledispatchmethod\nimport numpy, torch\n"
+        "class A:\n"
+        "    name = 'A'\n"
+        "    @singledispatchmethod\n    def f(self, x, *, y=1):\n        return self.name + ' other'\n"
+        "    @f.register\n    def f_tensor(self, x: torch.Tensor, *, y=1):\n        return y\n"
+        "    @f.register(list)\n    def _(self, x):\n        return [self.f(one, y=3) for one in x][0]\n"
+        "    @f.register\n    @staticmethod\n    def _(x: dict):\n        return len(x)\n"
+        "    @f.register\n    @classmethod\n    def _(cls, x: numpy.ndarray):\n        return cls.name\n"
+        "class B(A):\n    name = 'B'\n"
+        "a = A().f(torch.zeros(2), y=2)\nb = A().f([torch.zeros(2)])\nc = B().f('x')\nd = A().f({'k': 1})\n"
+        "e = B().f(numpy.zeros(2))\nf = B().f_tensor(1)\ng = A().f(input)\n"
+    )
+    assert [run.python(name) for name in "abcdef"] == [2, 3, "B other", 1, "B", 1]
+    assert isinstance(run["g"], Unknown)
+
+
+def test_a_partial_method_is_given_its_receiver_first() -> None:
+    run = Run(
+        "from functools import partialmethod\n"
+        "class A:\n"
+        "    size = 1\n"
+        "    def f(self, x, y=0, *, z=0):\n        return [self.size, x, y, z]\n"
+        "    g = partialmethod(f, 2, z=4)\n    h = partialmethod(f, z=5)\n"
+        "    @classmethod\n    def of(cls, x):\n        return [cls.size, x]\n"
+        "    six = partialmethod(of, 6)\n"
+        "class B(A):\n    size = 9\n"
+        "a = A().g(3)\nb = B().h(7, 8)\nc = B().g(z=1)\nd = B().six()\n"
+    )
+    assert [run.python(name) for name in "abcd"] == [[1, 2, 3, 4], [9, 7, 8, 5], [9, 2, 0, 1], [9, 6]]
+
+
+def _device(value: Value) -> str | None:
+    return value.device if isinstance(value, Tensor) else None
+
+
+def test_objects_of_the_program_stand_for_attributes_of_a_class() -> None:
+    run = Run(
+        "import torch\n"
+        "class Once:\n"
+        "    def __init__(self, make):\n        self.make = make\n"
+        "    def __get__(self, obj, cls=None):\n"
+        "        if obj is None:\n            return self\n"
+        "        value = self.make(obj)\n        setattr(obj, self.make.__name__, value)\n        return value\n"
+        "class Placed:\n"
+        "    def __set_name__(self, owner, name):\n        self.key = '_' + name\n"
+        "    def __get__(self, obj, cls=None):\n        return getattr(obj, self.key)\n"
+        "    def __set__(self, obj, value):\n        setattr(obj, self.key, value.to(obj.device))\n"
+        "class Late:\n"
+        "    def __set_name__(self, owner, name):\n        self.name = name\n"
+        "    def __get__(self, obj, cls=None):\n        return obj.__dict__[self.name].cuda()\n"
+        "    def __set__(self, obj, value):\n        obj.__dict__[self.name] = value\n"
+        "class A:\n"
+        "    grid = Placed()\n    late = Late()\n    plain = torch.ones(3)\n"
+        "    def __init__(self):\n"
+        "        self.device = torch.device('cuda')\n"
+        "        self.grid = torch.ones(2)\n        self.late = torch.ones(2)\n"
+        "    @Once\n    def host(self):\n        return torch.ones(2)\n"
+        "    @Once\n    def there(self):\n        return self.host.to(self.device)\n"
+        "class B(A):\n    late = None\n"
+        "x = A()\na, b, c, d, e = x.grid, x.late, x.host, x.there, x.plain\n"
+        "f = B().late\ng = B().grid\n"
+    )
+    assert [_device(run[name]) for name in "abcdefg"] == ["cuda:0", "cuda:0", "cpu", "cuda:0", "cpu", "cpu", "cuda:0"]
+
+
+def test_a_module_registers_before_a_descriptor_is_asked() -> None:
+    run = Run(
+        "import torch\nfrom torch import nn\n"
+        "class Kept:\n"
+        "    def __get__(self, obj, cls=None):\n        return obj.kept\n"
+        "    def __set__(self, obj, value):\n        obj.kept = value\n"
+        "class Net(nn.Module):\n"
+        "    scale = Kept()\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n        self.fc = nn.Linear(2, 2)\n        self.scale = torch.ones(2)\n"
+        "net = Net().cuda()\na = net.scale\nb = net.fc.weight\n"
+    )
+    assert _device(run["a"]) == "cpu"
+    assert _device(run["b"]) == "cuda:0"
+
+
+def test_what_inspect_says_of_the_parameters_of_a_function() -> None:
+    run = Run(
+        "import functools, inspect, torch\nfrom inspect import Parameter, signature\nfrom torch import nn\n"
+        "class Net(nn.Module):\n"
+        "    def __init__(self, size=2):\n        super().__init__()\n"
+        "    @torch.no_grad()\n    def forward(self, x, mask=None, *, scale=1.0):\n        return x\n"
+        "    def loss(self, y, *more, weight=3, **rest):\n        return y\n"
+        "def wrap(fn):\n"
+        "    @functools.wraps(fn)\n    def inner(*args, **kwargs):\n        return fn(*args, **kwargs)\n"
+        "    return inner\n"
+        "@wrap\ndef step(x, y):\n    return x\n"
+        "net = Net()\nparameters = signature(net.loss).parameters\n"
+        "a = list(signature(net.forward).parameters)\nb = list(signature(Net).parameters.keys())\n"
+        "c = {n: p.default for n, p in parameters.items() if p.default is not Parameter.empty}\n"
+        "d = [p.name for p in parameters.values() if p.kind == p.KEYWORD_ONLY]\n"
+        "e = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())\n"
+        "f = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in signature(net.forward).parameters.values())\n"
+        "g = inspect.getfullargspec(net.loss).args\nh = inspect.getfullargspec(net.loss).varkw\n"
+        "i = signature(step)\nj = inspect.getfullargspec(net.forward)\nk = signature(net)\nl = signature(input)\n"
+    )
+    assert [run.python(name) for name in "abcdefgh"] == [
+        ["x", "mask", "scale"],
+        ["size"],
+        {"weight": 3},
+        ["weight"],
+        True,
+        False,
+        ["self", "y"],
+        "rest",
+    ]
+    assert all(isinstance(run[name], Unknown) for name in "ijkl")
+
+
+def test_objects_of_the_program_bind_to_instances_and_answer_for_classes() -> None:
+    run = Run(
+        "import functools, types\n"
+        "class Logged:\n"
+        "    def __init__(self, make):\n        self.make = make\n"
+        "    def __get__(self, obj, cls=None):\n        return self if obj is None else types.MethodType(self, obj)\n"
+        "    def __call__(self, *args, **kwargs):\n        return self.make(*args, **kwargs)\n"
+        "class Kept(Logged):\n"
+        "    def __get__(self, obj, cls=None):\n        return functools.partial(self.__call__, obj)\n"
+        "class OfClass:\n"
+        "    def __init__(self, make):\n        self.make = make\n"
+        "    def __get__(self, obj, owner):\n        return self.make(owner)\n"
+        "class A:\n"
+        "    size = 1\n"
+        "    @Logged\n    def f(self, x, y=2):\n        return [self.size, x, y]\n"
+        "    @Kept\n    def g(self, x):\n        return [self.size, x]\n"
+        "    @OfClass\n    def h(cls):\n        return cls.size\n"
+        "class B(A):\n    size = 9\n"
+        "a, b, c, d, e, f = A().f(3), B().f(4, y=5), B().g(6), A.h, B.h, B().h\n"
+        "g = A.f is A.f\n"
+    )
+    assert [run.python(name) for name in "abcdef"] == [[1, 3, 2], [9, 4, 5], [9, 6], 1, 9, 9]
+    assert run.python("g") is True
+
+
+def test_a_class_says_itself_how_it_is_copied() -> None:
+    run = Run(
+        "import copy\n"
+        "class A:\n"
+        "    def __init__(self, x):\n        self.x = x\n"
+        "    def __copy__(self):\n        return A(self.x + 1)\n"
+        "class B:\n"
+        "    def __init__(self, x):\n        self.x = x\n"
+        "a = copy.copy(A(1)).x\nb = copy.copy(B(1)).x\n"
+    )
+    assert [run.python(name) for name in "ab"] == [2, 1]
+
+
+def test_classes_say_themselves_how_they_compare() -> None:
+    run = Run(
+        "class A:\n"
+        "    def __init__(self, x):\n        self.x = x\n"
+        "    def __eq__(self, other):\n"
+        "        if not isinstance(other, A):\n            return NotImplemented\n        return self.x == other.x\n"
+        "    def __lt__(self, other):\n        return self.x < other.x\n"
+        "class B(A):\n    pass\n"
+        "class C:\n    def __eq__(self, other):\n        return 'C'\n"
+        "class D:\n    pass\n"
+        "a, b, c, d = A(1) == B(1), A(1) != A(1), A(1) < A(2), A(1) > A(2)\n"
+        "e, f = A(1) == C(), 3 == C()\n"
+        "g, h, i = A(1) == 3, D() == D(), A(input()) == A(1)\n"
+    )
+    assert [run.python(name) for name in "abcdef"] == [True, False, True, False, "C", "C"]
+    assert [run[name] is BOOL for name in "gh"] == [True, True]
+    assert not isinstance(run["i"], Const)
 
 
 def test_a_function_reads_what_its_names_hold_now() -> None:

@@ -165,6 +165,9 @@ def shallow_copy(machine: Machine, call: Call) -> Value | None:
     if isinstance(value, Tensor):
         return copy_tensor(value, {})
     if isinstance(value, Instance):
+        own = find(value.cls, "__copy__")
+        if own is not None:
+            return call_value(machine, Bound(own[0], value), call.with_arguments([]))
         made = Instance(value.cls, value.site)
         made.fields = dict(value.fields)
         made.state = Kept(value.state)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import attribute, binary, call_method, call_value, item, truth
-from devlint.analysis.classes import is_instance, is_subclass
-from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models
+from devlint.analysis.classes import bind, is_instance, is_subclass
+from devlint.analysis.dispatch import BINDERS, INSTANCE_ATTRIBUTES, Call, method_models, models
 from devlint.analysis.iterables import items_of, lazy
 from devlint.analysis.machine import Crash, text_of
 from devlint.analysis.plain import index_number, join_all
@@ -32,15 +32,26 @@ if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 PARTIAL: Final = "functools.partial"
+PARTIAL_METHOD: Final = "functools.partialmethod"
 MAX_PRODUCT: Final = 16
 
 
-@models(PARTIAL, "functools.partialmethod")
+@models(PARTIAL)
 def partial(machine: Machine, call: Call) -> Value | None:
     """`functools.partial(f, *args, **kwargs)`."""
+    return _partial(machine, call, PARTIAL)
+
+
+@models(PARTIAL_METHOD)
+def partial_method(machine: Machine, call: Call) -> Value | None:
+    """`functools.partialmethod(f, *args, **kwargs)`."""
+    return _partial(machine, call, PARTIAL_METHOD)
+
+
+def _partial(machine: Machine, call: Call, path: str) -> Value:
     if not call.positional:
         return UNKNOWN
-    made = Instance(External(PARTIAL), machine.site(call.node, call.frame))
+    made = Instance(External(path), machine.site(call.node, call.frame))
     made.state["function"] = call.positional[0]
     made.state["args"] = list(call.positional[1:])
     made.state["keywords"] = dict(call.keywords)
@@ -58,6 +69,24 @@ def call_partial(machine: Machine, instance: Instance, call: Call) -> Value | No
     return call_value(machine, instance.state["function"], inner)
 
 
+@method_models(PARTIAL_METHOD, "__call__")
+def call_partial_method(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """A `partialmethod` read through an instance: the receiver comes before the arguments that are kept."""
+    if not call.positional:
+        return UNKNOWN
+    receiver, *rest = call.positional
+    return call_partial(machine, _bound_to(machine, instance, receiver, call), call.with_arguments(rest, call.keywords))
+
+
+def _bound_to(machine: Machine, instance: Instance, receiver: Value, call: Call) -> Instance:
+    """The same partial of the function as it is bound to the receiver."""
+    function = bind(machine, instance.state["function"], receiver, call.node, call.frame)
+    bound = Instance(External(PARTIAL), instance.site)
+    bound.state.update(instance.state)
+    bound.state["function"] = UNKNOWN if function is None else function
+    return bound
+
+
 def _partial_attribute(machine: Machine, instance: Instance, name: str, site: Site) -> Value | None:
     function: Value = instance.state["function"]
     if name == "func":
@@ -68,6 +97,7 @@ def _partial_attribute(machine: Machine, instance: Instance, name: str, site: Si
 
 
 INSTANCE_ATTRIBUTES[PARTIAL] = _partial_attribute
+BINDERS.add(PARTIAL_METHOD)
 
 
 @models("functools.lru_cache", "functools.cache")
@@ -103,7 +133,8 @@ def update_wrapper(machine: Machine, call: Call) -> Value | None:
 def method_type(machine: Machine, call: Call) -> Value | None:
     """`MethodType(f, receiver)`, `f.__get__(receiver, cls)`: a bound method."""
     function, receiver = call.argument(0, "function"), call.argument(1, "instance")
-    return Bound(function, receiver) if isinstance(function, Function) and isinstance(receiver, Instance) else UNKNOWN
+    known = isinstance(function, (Function, Instance)) and isinstance(receiver, Instance)
+    return Bound(function, receiver) if known and function is not None and receiver is not None else UNKNOWN
 
 
 @models("functools.reduce")
@@ -365,17 +396,34 @@ def call_method_caller(machine: Machine, instance: Instance, call: Call) -> Valu
 DISPATCH: Final = "functools.singledispatch"
 
 
+DISPATCH_METHOD: Final = "functools.singledispatchmethod"
+
+
+BINDERS.add(DISPATCH_METHOD)
+
+
 @models(DISPATCH)
 def single_dispatch(machine: Machine, call: Call) -> Value | None:
     """`@singledispatch`: a function with one body for each class of its first argument."""
+    return _dispatch(machine, call, DISPATCH)
+
+
+@models(DISPATCH_METHOD)
+def single_dispatch_method(machine: Machine, call: Call) -> Value | None:
+    """`@singledispatchmethod`: the same for a method, by its first argument after the receiver."""
+    return _dispatch(machine, call, DISPATCH_METHOD)
+
+
+def _dispatch(machine: Machine, call: Call, path: str) -> Value:
     if not call.positional or not isinstance(call.positional[0], Function):
         return UNKNOWN
-    made = Instance(External(DISPATCH), machine.site(call.node, call.frame))
+    made = Instance(External(path), machine.site(call.node, call.frame))
     made.state["bodies"] = [(External("builtins.object"), call.positional[0])]
     return made
 
 
 @method_models(DISPATCH, "register")
+@method_models(DISPATCH_METHOD, "register")
 def register_body(machine: Machine, instance: Instance, call: Call) -> Value | None:
     """`f.register(cls, body)`, `@f.register(cls)` and `@f.register` with an annotation."""
     first = call.argument(0, "cls")
@@ -409,29 +457,45 @@ def register_decorated(machine: Machine, instance: Instance, call: Call) -> Valu
 
 
 def _annotated_class(machine: Machine, body: Value) -> Value:
-    """The class that the first parameter of a body is annotated with."""
-    if not isinstance(body, Function) or not body.node.parameters.positional:
+    """The class that the first annotated parameter of a body is annotated with."""
+    if not isinstance(body, Function):
         return UNKNOWN
-    annotation = body.node.parameters.annotations.get(body.node.parameters.positional[0])
-    return UNKNOWN if annotation is None else machine.evaluate(annotation, body.frame)
+    parameters = body.node.parameters
+    for name in parameters.positional:
+        if name in parameters.annotations:
+            return machine.evaluate(parameters.annotations[name], body.frame)
+    return UNKNOWN
 
 
 @method_models(DISPATCH, "__call__")
 def call_dispatched(machine: Machine, instance: Instance, call: Call) -> Value | None:
     """The body for the class of the first argument; nothing is known where that class isn't."""
-    if not call.positional:
+    body = _body_for(machine, instance, call.positional[0]) if call.positional else None
+    return UNKNOWN if body is None else call_value(machine, body, call)
+
+
+@method_models(DISPATCH_METHOD, "__call__")
+def call_dispatched_method(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """A `singledispatchmethod` read through an instance: the receiver, then the argument whose class decides."""
+    if len(call.positional) < 2:
         return UNKNOWN
-    chosen: tuple[Value, Value] | None = None
-    for cls, body in instance.state["bodies"]:
-        if chosen is None:
-            chosen = cls, body
-            continue
-        answer = is_instance(machine, call.positional[0], cls)
+    receiver, *rest = call.positional
+    body = _body_for(machine, instance, rest[0])
+    bound = None if body is None else bind(machine, body, receiver, call.node, call.frame)
+    return UNKNOWN if bound is None else call_value(machine, bound, call.with_arguments(rest, call.keywords))
+
+
+def _body_for(machine: Machine, instance: Instance, argument: Value) -> Value | None:
+    """The body of a dispatched function for an argument; None where its class is not known."""
+    (cls, chosen), *others = instance.state["bodies"]
+    for other, body in others:
+        answer = is_instance(machine, argument, other)
         if answer is None:
-            return UNKNOWN
-        if answer and is_subclass(chosen[0], cls) is not True:
-            chosen = cls, body
-    return UNKNOWN if chosen is None else call_value(machine, chosen[1], call)
+            return None
+        if answer and is_subclass(cls, other) is not True:
+            cls, chosen = other, body
+    found: Value = chosen
+    return found
 
 
 @models("operator.truth")

@@ -144,7 +144,7 @@ def auto(machine: Machine, call: Call) -> Value | None:
     return Instance(External(AUTO), machine.site(call.node, call.frame))
 
 
-@models("typing.get_type_hints", "inspect.signature")
+@models("typing.get_type_hints")
 def hints(machine: Machine, call: Call) -> Value | None:
     """Nothing is known of annotations."""
     return UNKNOWN
