@@ -71,10 +71,11 @@ machine answers: `if`, a conditional expression, an early return, `try` and `exc
 the device. A true flag of the program's own (`if args.cuda:`) is taken at its word. The world that breaks is the one
 without a GPU; with `mps` it is all of them.
 
-A program means to run without a GPU if it asks for CUDA and something hangs on the answer, has a flag for it
-(`args.no_cuda`), chooses between `"cpu"` and `"cuda"`, or runs a module on the CPU where there is a GPU: each place
-that forgets is an error. What other files ask speaks for the code in them, and for what calls or imports them. A
-program that does none of it may be for GPUs only: it gets one finding of severity advice, at its first use of CUDA.""",
+A program means to run without a GPU if it asks for CUDA and something hangs on the answer (more than an error or a
+measurement), has a flag for it (`args.no_cuda`), chooses between `"cpu"` and `"cuda"`, or runs a module on the CPU
+where there is a GPU: each place that forgets is an error. What other files ask speaks for the code in them, and for
+what calls or imports them. A program that does none of it may be for GPUs only: it gets one finding of severity
+advice, at its first use of CUDA.""",
     why="""\
 The program stops on a laptop, on a build server, and for the reader who wants to try it. Nobody sees this on the
 machine it was written on.""",
