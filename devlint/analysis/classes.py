@@ -388,17 +388,14 @@ def bind(machine: Machine, attribute: Value, receiver: Value, node: ir.Node, fra
 
 def _bind_object(machine: Machine, attribute: Instance, receiver: Value, node: ir.Node, frame: Frame) -> Value:
     """What a class attribute that is an object gives when it is read through an instance or through the class."""
-    if isinstance(receiver, Class):
-        from devlint.analysis.descriptors import read
-
-        return attribute if isinstance(attribute.cls, External) else read(machine, attribute, receiver, node, frame)
-    if attribute.state.get("getter") is not None:
-        return call_value(machine, Bound(attribute.state["getter"], receiver), Call([], {}, node, frame))
-    if isinstance(attribute.cls, External):
-        return Bound(attribute, receiver) if attribute.cls.path in BINDERS else attribute
     from devlint.analysis.descriptors import read
 
-    return read(machine, attribute, receiver, node, frame)
+    of_class = isinstance(receiver, Class)
+    if not of_class and attribute.state.get("getter") is not None:
+        return call_value(machine, Bound(attribute.state["getter"], receiver), Call([], {}, node, frame))
+    if not isinstance(attribute.cls, External):
+        return read(machine, attribute, receiver, node, frame)
+    return Bound(attribute, receiver) if not of_class and attribute.cls.path in BINDERS else attribute
 
 
 def bind_to_class(attribute: Value, cls: Class) -> Value:

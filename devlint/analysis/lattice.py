@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.derived import DeviceText
-from devlint.analysis.records import is_record, is_tuple
+from devlint.analysis.records import is_record
 from devlint.analysis.store import MISSING
 from devlint.analysis.values import (
     ANY_SIZE,
@@ -281,8 +281,10 @@ class Loss:
         if isinstance(one, External) and isinstance(other, External) and one.path == other.path:
             if libraries.holds_nothing(one.path):
                 return a
-        if one is other and isinstance(one, Class) and (is_tuple(one) or (not self.bounds and is_record(one))):
-            if not (a.state or b.state) and a.module is b.module is None and a.fields.keys() == b.fields.keys():
+        if one is other and isinstance(one, Class) and not (a.state or b.state) and a.fields.keys() == b.fields.keys():
+            from devlint.analysis.classes import is_named_tuple
+
+            if a.module is b.module is None and (is_named_tuple(one) or (not self.bounds and is_record(one))):
                 return self._records(a, b)
         self.lost = self.lost or carries_device(a) or carries_device(b)
         return UNKNOWN

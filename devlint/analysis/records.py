@@ -11,11 +11,6 @@ from devlint.syntax.walk import walk
 _BUILDERS: Final = frozenset({"__init__", "__post_init__", "__new__"})
 
 
-def is_tuple(cls: Class) -> bool:
-    """Whether the instances of a class are named tuples, which nobody changes."""
-    return any(isinstance(base, External) and base.path == "typing.NamedTuple" for base in cls.bases)
-
-
 def is_record(cls: Class) -> bool:
     """Whether the instances of a class only hold what they are given: it derives from none, and no method but its
     constructor writes to an attribute."""

@@ -25,7 +25,6 @@ OTHER_CAUSE = {
     "DEV303/drawn_transitions.py": "the helper gets the wrong tensor as an argument: the caller is blamed (DEV301)",
     "DEV303/hidden_state.py": "the helper gets the wrong tensor as an argument: the caller is blamed (DEV301)",
     "DEV303/spread_over_gpus.py": "the helper gets the wrong tensor as an argument: the caller is blamed (DEV301)",
-    "DEV303/replay_memory_of_records.py": "the helper gets the wrong tensor: the caller is blamed (DEV301)",
     "DEV503/projection.py": "the layer is no longer built in `forward` itself",
 }
 """Where an extracted helper changes by design which rule speaks."""
