@@ -142,15 +142,15 @@ def _by_own_method(
                 return None
             continue
         found = find(side.cls, _METHODS.get(operator, ""))
-        equal = find(side.cls, "__eq__") if found is None and operator == "!=" else None
-        method = found or equal
+        negated = find(side.cls, "__eq__") if found is None and operator == "!=" else None
+        method = found or negated
         if method is None or not isinstance(method[0], Function):
             continue
         answer = call_value(machine, Bound(method[0], side), Call([other], {}, node, frame))
         if isinstance(answer, External):
             continue  # NotImplemented: the other side is asked
-        known = truth(machine, answer) if equal is not None else None
-        return answer if equal is None else BOOL if known is None else const(not known)
+        known = truth(machine, answer) if negated is not None else None
+        return answer if negated is None else BOOL if known is None else const(not known)
     return None
 
 
