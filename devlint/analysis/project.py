@@ -187,8 +187,8 @@ _INSTALLED = frozenset(
 """Top-level names that no project file stands for, unless it is relative."""
 
 _RUN_STATE = (
-    "steps budget assume promoted path home abroad left_at trying quiet stack activations contexts cuts memo settled "
-    "worker protocol guards elsewhere building built_on_cpu"
+    "steps budget limit assume promoted path home abroad left_at trying quiet stack activations contexts cuts memo "
+    "settled worker protocol guards elsewhere building built_on_cpu"
 ).split()
 
 _PACKAGE = f"{os.sep}__init__.py"

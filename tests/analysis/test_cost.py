@@ -407,3 +407,12 @@ def test_targets_that_the_body_changes_stay_as_they_are() -> None:
         "print(net(features), labels.numpy())\n"
     )
     assert worlds(analysis, MixedDevices) == set()
+
+
+def test_a_program_keeps_its_limit_behind_an_import() -> None:
+    """What is run for an import has a limit of its own; the program's is four budgets, before it and after."""
+    rounds = "".join(f"x = x + {index}\n" for index in range(400)) * 10
+    program = f"import torch\nimport helper\nx = 0\n{rounds}torch.zeros(2).cuda() + torch.zeros(2)\n"
+    files = {"/program.py": program, "/helper.py": "y = 1\n"}
+    sources = {path: read_source(Path(path), path, text.encode()) for path, text in files.items()}
+    assert worlds(analyse(Project(Path("/"), sources), paths=["/program.py"]), MixedDevices) == {"gpu1", "gpu2"}
