@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
 from devlint.analysis.calls import invoke
-from devlint.analysis.classes import find, is_module_class
+from devlint.analysis.classes import find, is_module_class, mro
 from devlint.analysis.dispatch import Call
 from devlint.analysis.frames import Frame, Locals, Namespace
 from devlint.analysis.machine import Crash
@@ -36,7 +36,7 @@ from devlint.analysis.values import (
 )
 from devlint.semantics.devices import parse_device
 from devlint.syntax import ir
-from devlint.syntax.walk import last_name
+from devlint.syntax.walk import dotted, last_name, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -54,6 +54,11 @@ class Entry:
         self.node = node
         self.rows = last - first + 1
         self.run = run
+
+
+def is_private_class(entry: Entry) -> bool:
+    """Whether an entry is a module class of the file's own: what is done with it, the file's functions do."""
+    return entry.key[0] == "class" and entry.node.name.startswith("_")
 
 
 def is_program(module: ir.Module, is_document: bool) -> bool:
@@ -162,6 +167,7 @@ def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None
         found = find(cls, "forward")
         if found is None or not isinstance(found[0], Function):
             return
+        _forget_what_callers_set(machine, cls, instance)
         forward = found[0]
         parameters = forward.node.parameters
         arguments: list[Value] = []
@@ -176,6 +182,31 @@ def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None
         invoke(machine, forward, call, instance, is_forward=False)
 
     return run
+
+
+def _forget_what_callers_set(machine: Machine, cls: Class, instance: Instance) -> None:
+    """What a method that no other of the class calls sets to what it is given (`self.target = target`) is the callers'
+    by the time of the forward."""
+    methods = [method for part in mro(cls) if isinstance(part, Class) for method in part.fields.values()]
+    nodes = [method.node for method in methods if isinstance(method, Function)]
+    called = {part.name for node in nodes for part in walk(node.body.statements) if isinstance(part, ir.Attribute)}
+    held = {id(tensor) for tensor, _, _ in registered(instance)}
+    for node in nodes:
+        given = node.parameters.positional
+        if node.name in called or node.name.startswith("__") or not given:
+            continue
+        for statement in walk(node.body.statements):
+            if not isinstance(statement, ir.Assign) or not isinstance(statement.value, ir.Name):
+                continue
+            for target in statement.targets:
+                if (
+                    isinstance(target, ir.Attribute)
+                    and dotted(target.value) == given[0]
+                    and statement.value.id in given[1:]
+                    and isinstance(instance.fields.get(target.name), Tensor)
+                    and id(instance.fields[target.name]) not in held
+                ):
+                    machine.store.put(instance.fields, target.name, Unknown(target.name))
 
 
 def _is_placed(instance: Instance) -> bool:

@@ -73,6 +73,19 @@ def only_shows(node: ir.ExprStatement, frame: Frame) -> bool:
     )
 
 
+def only_kept_to_show(node: ir.Assign, frame: Frame) -> bool:
+    """Whether an answer is kept under a name that is used for nothing but to show it."""
+    target = node.targets[0]
+    if len(node.targets) != 1 or not isinstance(target, ir.Name) or not isinstance(node.value, ir.Call):
+        return False
+    body = frame.namespace.module.body
+    reads = {id(part) for part in walk(body) if isinstance(part, ir.Name) and part.id == target.id}
+    shown = [part for part in walk(body) if isinstance(part, ir.ExprStatement) and only_shows(part, frame)]
+    return bool(shown) and reads == {id(target)}.union(
+        id(part) for part in walk(shown) if isinstance(part, ir.Name) and part.id == target.id
+    )
+
+
 def only_places_a_load(node: ir.Assign | ir.ExprStatement, frame: Frame) -> bool:
     """Whether what a statement asks for decides no more than where checkpoints are loaded to: its answer is given as a
     `map_location`, by itself or under a local name that has no other use."""

@@ -337,6 +337,8 @@ class Machine:
         self.worker: Worker | None = None
         self.trace: Trace | None = None
         self.protocol = False
+        self.ran: set[ir.Class] | None = None
+        """The module classes that the function which is entered called with tensors whose device it knew."""
         self.importing = 0
         self.loss.lost = self.loss.named = False
         self.elsewhere = False

@@ -29,6 +29,7 @@ from devlint.analysis.values import (
     POISON,
     UNKNOWN,
     Bound,
+    Class,
     Function,
     Instance,
     Mapping,
@@ -102,6 +103,9 @@ def class_forward(machine: Machine, value: Instance, call: Call) -> Value:
     """The forward of a module's class, without hooks."""
     found = find(value.cls, "forward")
     if found is not None and isinstance(found[0], Function):
+        if machine.ran is not None and isinstance(value.cls, Class):
+            if any(isinstance(given, Tensor) and given.device for given in call.positional):
+                machine.ran.add(value.cls.node)
         return invoke(machine, found[0], call, value, is_forward=True)
     if value.state.get("inner") is not None:
         return parallel.call_wrapped(machine, value, call)

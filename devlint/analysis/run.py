@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from devlint.analysis import rooms as _rooms  # registers every room
 from devlint.analysis.choices import ChoiceKey, are_independent
-from devlint.analysis.entries import Entry, is_program, protocol_entries
+from devlint.analysis.entries import Entry, is_private_class, is_program, protocol_entries
 from devlint.analysis.events import Event
 from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import FIRST_GPU, Crash, Machine, OutOfBudget, State
@@ -258,10 +258,11 @@ class _Runner:
         if namespace is None or path in self.driven:
             return
         machine.built.clear()
-        entries = list(protocol_entries(machine, namespace))
+        entries = sorted(protocol_entries(machine, namespace), key=is_private_class)
+        ran: set[ir.Class] = set()
         theirs = called_by_roots(entries, last.outcomes[path]) if last is not None and not now.world.has_cuda else ()
         for entry in entries:
-            if entry.node in theirs:
+            if entry.node in theirs or (entry.node in ran and is_private_class(entry)):
                 continue
             shared = before.get(entry.key)
             if last is not None and shared is not None and shared.holds(last.world, now.world):
@@ -273,6 +274,7 @@ class _Runner:
             def run_entry(entry: Entry = entry, namespace: Namespace = namespace) -> None:
                 machine.protocol = True
                 machine.home = path
+                machine.ran = ran if entry.key[0] == "function" else None
                 repeat_defaults(machine, path)
                 for slot in chosen:  # whether it is called where they hold, nobody knows
                     machine.store.set(machine.state, slot, DeviceValue("?"))

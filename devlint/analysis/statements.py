@@ -20,7 +20,7 @@ from devlint.analysis.device_names import tell_missing_key
 from devlint.analysis.devices import enter_device
 from devlint.analysis.dispatch import ENTER, EVALUATE, Call, executes
 from devlint.analysis.enumerations import make_members
-from devlint.analysis.evidence import decide_branch, only_places_a_load, only_shows, outside_path
+from devlint.analysis.evidence import decide_branch, only_kept_to_show, only_places_a_load, only_shows, outside_path
 from devlint.analysis.expressions import evaluate_call, function_value
 from devlint.analysis.frames import Frame
 from devlint.analysis.handlers import run_try
@@ -80,7 +80,7 @@ def assign(machine: Machine, node: ir.Assign, frame: Frame) -> None:
     """`a = b = value`."""
     known = len(machine.evidence)
     value = EVALUATE[node.value.__class__](machine, node.value, frame)
-    if len(machine.evidence) > known and only_places_a_load(node, frame):
+    if len(machine.evidence) > known and (only_kept_to_show(node, frame) or only_places_a_load(node, frame)):
         _keep_loads(machine, known)
     if node.annotation is not None and value.__class__ is Unknown:
         value = annotated(machine, node.annotation, frame, value)

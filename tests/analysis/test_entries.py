@@ -95,6 +95,53 @@ def shifted(x: torch.Tensor):
         return x + torch.ones(3)  # DEV303: gpu1 gpu2
     return x
 """,
+    "a private module that a function of the file has in use": """
+from functools import lru_cache
+class _Score(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+    def forward(self, x, sizes: torch.Tensor):
+        return self.linear(x)[torch.arange(3) < sizes]
+class _Unused(nn.Module):
+    def forward(self, x, sizes: torch.Tensor):
+        return x[torch.arange(3) < sizes]  # DEV303: gpu1 gpu2
+@lru_cache
+def load():
+    return _Score()
+def quality(x: torch.Tensor):
+    return load()(torch.from_numpy(x.cpu().numpy()), torch.ones(3))
+""",
+    "a private module that a function gets from others": """
+class _Score(nn.Module):
+    def forward(self, x, sizes: torch.Tensor):
+        return x[torch.arange(3) < sizes]  # DEV303: gpu1 gpu2
+def quality(x: torch.Tensor, sizes):
+    return _Score()(x, sizes)
+""",
+    "what callers set before the forward": """
+class Style(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gram = torch.zeros(2)
+        self.bias = torch.zeros(2)  # DEV501: gpu1 gpu2
+    def set_target(self, target):
+        self.gram = target
+    def forward(self, x):
+        return x * self.gram + self.bias
+""",
+    "what the forward sets by a method": """
+class Memory(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last = torch.zeros(2)  # DEV501: gpu1 gpu2
+    def keep(self, value):
+        self.last = value
+    def forward(self, x):
+        y = x + self.last
+        self.keep(y)
+        return y
+""",
     "what a caller may pass is no fault": """
 def add(a, b):
     return a + b

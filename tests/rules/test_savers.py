@@ -96,6 +96,54 @@ def test_what_is_saved_where_it_is_is_an_error(text: str, tmp_path: Path) -> Non
     assert severity(tmp_path) == ["error"]
 
 
+PART = """\
+import os
+import requests
+import torch
+NAME, URL = os.path.join("weights", "part.pt"), "https://example.org/part.pt"
+{helper}
+def build(path):
+    net = torch.nn.Linear(2, 2)
+    net.load_state_dict(torch.load({path}))
+    return net
+"""
+USES = """\
+import torch
+import part
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+print(part.build("weights/net.pt").to(device))
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "helper", "expected"),
+    [
+        ("path", "", ["error"]),
+        ("NAME", "", ["advice"]),
+        (
+            "fetch()",
+            "def fetch():\n    name = input()\n    open(name, 'wb').write(requests.get(URL).content)\n    return name\n",
+            ["advice"],
+        ),
+        ("find()", "def find():\n    return input()\n", ["error"]),
+    ],
+)
+def test_a_name_that_only_a_library_knows_is_somebody_elses(
+    path: str, helper: str, expected: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "part.py").write_text(PART.format(path=path, helper=helper))
+    (tmp_path / "program.py").write_text(USES)
+    assert severity(tmp_path) == expected
+
+
+def test_what_a_program_that_saves_loads_in_a_library_is_its_own(tmp_path: Path) -> None:
+    (tmp_path / "part.py").write_text(PART.format(path="path", helper=""))
+    (tmp_path / "program.py").write_text(USES)
+    assert severity(tmp_path) == ["error"]
+    (tmp_path / "program.py").write_text(USES + 'torch.save(part, "net.pt")\n')
+    assert severity(tmp_path) == []
+
+
 def test_the_nearest_programs_that_save_are_asked(tmp_path: Path) -> None:
     for name in ("one", "other"):
         (tmp_path / name).mkdir()

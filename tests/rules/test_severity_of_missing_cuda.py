@@ -16,6 +16,12 @@ MEANT = {
         device = "cuda" if torch.cuda.is_available() else "cpu"
         print(torch.ones(2).cuda())
         """,
+    "shows the answer and asks by it": """\
+        import torch
+        has_cuda = torch.cuda.is_available()
+        print("CUDA:", has_cuda)
+        print(torch.ones(2).cuda() if has_cuda else 0, torch.ones(2).cuda())
+        """,
     "asks in a helper of its own": """\
         import torch
         def pick():
@@ -273,6 +279,12 @@ NOT_SHOWN = {
     "says mps": """\
         import torch
         print(torch.ones(2, device="mps"))
+        """,
+    "keeps the answer and shows it": """\
+        import torch
+        has_cuda = torch.cuda.is_available()
+        print("CUDA:", has_cuda, "cuda:0")
+        print(torch.ones(2).cuda())
         """,
 }
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.devices import touch
 from devlint.analysis.dispatch import VALUES, Call, models
-from devlint.analysis.values import NONE, STRING, Const, DeviceValue, Value, const
+from devlint.analysis.values import NONE, SCALAR, STRING, Const, DeviceValue, Value, const
 from devlint.semantics.devices import OUTSIDE_TORCH
 
 if TYPE_CHECKING:
@@ -54,6 +54,13 @@ def device_count(machine: Machine, call: Call) -> Value:
     site = machine.site(call.node, call.frame)
     machine.counts.add(site.key)
     return Const(machine.device_count, site)
+
+
+@models(*(f"torch.cuda.{peak}memory_{what}" for peak in ("", "max_") for what in ("allocated", "reserved", "cached")))
+def memory_in_use(machine: Machine, call: Call) -> Value:
+    """`torch.cuda.memory_allocated(device)`: nothing, where there is no GPU."""
+    machine.consulted.add("availability")
+    return SCALAR if machine.device_count else const(0)
 
 
 def read_visible(machine: Machine, call: Call) -> None:

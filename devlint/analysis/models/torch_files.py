@@ -153,13 +153,47 @@ def _is_left_out(machine: Machine, where: Value | None) -> bool:
     return where is not None and is_none(where) and not machine.path
 
 
+def _program(machine: Machine, call: Call) -> str:
+    """The path of the file that is run."""
+    return (machine.activations[0].call.frame if machine.activations else call.frame).namespace.path
+
+
 def is_foreign(machine: Machine, call: Call) -> bool:
-    """Whether what is loaded is somebody else's: a document gives it to its readers, or a download brought it."""
+    """Whether what is loaded is somebody else's: a document gives it to its readers, a download brought it, or a file
+    that the program imports names it, where the program does not."""
     here = call.frame.namespace
     source = machine.project.source(here.path)
     if source is not None and source.kind != "python":
         return True
-    return any(_brings(node, call) for node in _downloads(here.module))
+    text = path_text(call.argument(0, "f") or UNKNOWN)
+    program = machine.project.module(_program(machine, call))
+    if text is not None and program is not None and here.path != _program(machine, call):
+        if os.path.basename(text) not in program.text:
+            return True
+    return _is_fetched(call) or any(_brings(node, call) for node in _downloads(here.module))
+
+
+def _is_fetched(load: Call) -> bool:
+    """Whether the name of what is loaded comes from a function of the project that brings the file."""
+    source = load.node.args[0] if isinstance(load.node, ir.Call) and load.node.args else None
+    made = [source, *(part.value for part in _bindings(source, load))]
+    for node in made:
+        if not isinstance(node, ir.Call) or not isinstance(node.function, ir.Name):
+            continue
+        name = node.function.id
+        function = load.frame.names.get(name) or load.frame.namespace.names.get(name)
+        if isinstance(function, Function):
+            brought = {id(part) for part in _downloads(function.frame.namespace.module)}
+            if any(id(part) in brought for part in walk(function.node.body.statements)):
+                return True
+    return False
+
+
+def _bindings(source: ir.Expr | None, load: Call) -> list[ir.Assign]:
+    """Where the function (or file) around a load gives the name of what is loaded its value."""
+    function, name = load.frame.function, dotted(source)
+    body = load.frame.namespace.module.body if function is None else function.body.statements
+    return [part for part in walk(body) if isinstance(part, ir.Assign) and name and name in map(dotted, part.targets)]
 
 
 _FETCHERS: Final = frozenset({"urlretrieve", "load_file_from_url", "http_get", "cached_path", "cached_file"})
@@ -178,26 +212,23 @@ def _downloads(module: ir.Module) -> Iterator[ir.Call]:
     return (node for path, node in named if id(node) in found or path in own)
 
 
+_REQUESTS: Final = frozenset({"requests.get", "urllib.request.urlopen", "httpx.get"})
+
+
 def _is_download(path: str) -> bool:
     last = path.rpartition(".")[2]
-    return last in _FETCHERS or "download" in last
+    return path in _REQUESTS or last in _FETCHERS or "download" in last
 
 
 def _brings(node: ir.Call, load: Call) -> bool:
     """Whether a download brings the very file that is loaded: it gives its name, or is given it."""
-    function = load.frame.function
-    body = load.frame.namespace.module.body if function is None else function.body.statements
     source = load.node.args[0] if isinstance(load.node, ir.Call) and load.node.args else None
     if source is None or source is node:
         return source is node
     name = dotted(source)
     given = [*node.args, *(value for _, value in node.keywords)]
-    return bool(name) and (
-        any(dotted(value) == name for value in given)
-        or any(
-            isinstance(part, ir.Assign) and part.value is node and name in map(dotted, part.targets)
-            for part in walk(body)
-        )
+    return bool(name and any(dotted(value) == name for value in given)) or any(
+        part.value is node or any(ir.same(part.value, value) for value in given) for part in _bindings(source, load)
     )
 
 
@@ -207,10 +238,11 @@ def saves(machine: Machine, call: Call) -> bool:
     here = call.frame.namespace
     if any(path in _SAVES for path, _ in calls(here.module)):
         return True
-    for path in machine.project.dependencies.get(here.path, ()):
-        module = machine.project.module(path)
-        if module is not None and any(path in _SAVES for path, _ in calls(module)):
-            return True
+    for start in {here.path, _program(machine, call)}:
+        for path in (start, *machine.project.dependencies.get(start, ())):
+            module = machine.project.module(path)
+            if module is not None and any(path in _SAVES for path, _ in calls(module)):
+                return True
     owner = call.frame.owner
     if owner is None:
         return False
