@@ -188,7 +188,8 @@ class DeviceUnavailable(Event):
     `torch.cuda.FloatTensor`. `at_import`: it happened while a library module was being imported (a default argument,
     a class body, module level). `hidden`: the index exists on the machine but not in CUDA_VISIBLE_DEVICES.
     `evidence`: the program asks for availability, has a device flag or a CPU branch: it means to run without a GPU.
-    `guarded`: it happened under a user's own flag that is true (then DEV101/102/107 are silent).
+    `guarded`: it happened under a user's own flag that is true (then DEV101/102/107 are silent); `is_option`: it is the
+    default of an option, which stands guard unless the program asks elsewhere whether that device is there.
     `further`: how many more uses follow in the program. `cause`: whether it comes after another that ended the run.
     """
 
@@ -201,6 +202,7 @@ class DeviceUnavailable(Event):
     hidden: bool = False
     evidence: bool = False
     guarded: bool = False
+    is_option: bool = False
     further: int = 0
     cause: Literal["", "follows"] = ""
     visible: str | None = None  # the text of CUDA_VISIBLE_DEVICES where the program set it

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from devlint.analysis.access import path_of
 from devlint.analysis.choices import Decision, decide
 from devlint.analysis.machine import forget_evidence
+from devlint.analysis.values import Const, DeviceValue
+from devlint.analysis.visiting import held
 from devlint.semantics import table
 from devlint.syntax import ir
 from devlint.syntax.walk import last_name, walk
@@ -36,7 +38,18 @@ def decide_branch(machine: Machine, node: ir.If, frame: Frame) -> Decision:
         harmless = not node.orelse and all(_needs_no_guard(statement, frame) for statement in node.body)
         if harmless or (decision.truth is not None and _leaves(without)):
             forget_evidence(machine, known)
+        else:
+            note_doubts(machine, [node.test], frame)
     return decision
+
+
+def note_doubts(machine: Machine, nodes: list[ir.Expr], frame: Frame) -> None:
+    """Note the options that stand beside a question for CUDA: of the device that is their default the program doubts
+    that it is there."""
+    for part in walk(nodes):
+        value = held(part, frame) if isinstance(part, (ir.Name, ir.Attribute)) else None
+        if isinstance(value, (Const, DeviceValue)) and value.site is not None and value.site.key in machine.options:
+            machine.doubted.add(value.site.key)
 
 
 _EXITS = frozenset({"exit", "_exit", "abort", "quit"})

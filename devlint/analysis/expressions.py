@@ -12,6 +12,7 @@ from devlint.analysis.binding import bind_name
 from devlint.analysis.choices import decide, decide_value
 from devlint.analysis.control import either
 from devlint.analysis.dispatch import EVALUATE, Call, evaluates
+from devlint.analysis.evidence import note_doubts
 from devlint.analysis.frames import Frame
 from devlint.analysis.machine import OutOfBudget, forget_evidence
 from devlint.analysis.narrowing import narrow
@@ -241,7 +242,10 @@ def _join_bool(machine: Machine, a: Value, b: Value, answer: bool | None, node: 
 @evaluates(ir.Conditional)
 def evaluate_conditional(machine: Machine, node: ir.Conditional, frame: Frame) -> Value:
     """`body if test else orelse`."""
+    known = len(machine.evidence)
     decision = decide(machine, node.test, frame)
+    if len(machine.evidence) > known:
+        note_doubts(machine, [node.test, node.body, node.orelse], frame)
     if decision.truth is not None:
         narrow(machine, node.test, frame, decision.truth)
         return machine.evaluate(node.body if decision.truth else node.orelse, frame)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.dispatch import VALUES, Call, executes, models
 from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.machine import Crash, text_of
+from devlint.analysis.plain import ancestors
 from devlint.analysis.values import (
     UNKNOWN,
     Const,
@@ -127,10 +128,13 @@ def _note_need(machine: Machine, name: str, path: str) -> None:
     """
     if not libraries.needs_gpu(name):
         return
-    if not machine.trying:
+    if ancestors(_MISSING).isdisjoint(machine.expected):
         machine.evidence["needs a GPU", path] = None
-    elif not machine.world.has_cuda and machine.is_caught(f"ModuleNotFoundError: No module named '{name}'"):
-        raise Crash("ModuleNotFoundError")
+    elif not machine.world.has_cuda:
+        raise Crash(_MISSING)
+
+
+_MISSING: Final = "ModuleNotFoundError"
 
 
 TYPE_CHECKING_NAMES = frozenset({"typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"})

@@ -134,9 +134,8 @@ def _indexed_rank(value: Tensor, index: Value) -> int | None:
 
 @on(ASSIGN_ITEM, Tensor)
 def assign_tensor_item(machine: Machine, value: Tensor, index: Value, new: Value, node: ir.Node, frame: Frame) -> None:
-    """`tensor[index] = new` copies across devices; the index demand holds, and an index makes the value strict."""
+    """`tensor[index] = new` copies across devices; an index may be anywhere, and makes the value strict."""
     indices = _index_tensors(index)
-    tensor_item(machine, value, index, node, frame)
     if isinstance(new, Tensor) and value.device != POISON and any(t.rank != 0 for t in indices):
         if (
             new.device is not None

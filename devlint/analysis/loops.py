@@ -275,6 +275,8 @@ def _settle(machine: Machine, mark: int, began: int, grew: bool) -> tuple[bool, 
                 carried = carried or not _are_same(old, now)  # a module grows that has been moved already
             elif key in ("default_device", "default_type", "current_device"):
                 carried = True
+            elif key == "yields":
+                carried = carried or any(map(_is_numbered, now[len(old or ()) :]))
         elif _is_moved(old, now):
             widened = True
         elif isinstance(old, Const):
@@ -301,6 +303,15 @@ def _settle(machine: Machine, mark: int, began: int, grew: bool) -> tuple[bool, 
         elif now.__class__ is not Site:  # where something was put
             carried = True
     return carried, widened
+
+
+def _is_numbered(value: Value) -> bool:
+    """Whether it is an object of the program's that holds a number: the next one may hold another."""
+    return isinstance(value, Instance) and value.module is None and any(map(_is_number, value.fields.values()))
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, Const) and value.value.__class__ in (int, float)
 
 
 def _is_moved(old: Any, now: Any) -> bool:

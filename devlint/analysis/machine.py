@@ -279,6 +279,9 @@ class Machine:
         self.launched = False
         self.entered: dict[int, DeviceValue | None] = {}
         self.options: set[tuple[str, int, int]] = set()
+        """Where options were given a default: it knows its place."""
+        self.doubted: set[tuple[str, int, int]] = set()
+        """Of these the devices that are used elsewhere only if they are there, as the program itself asks."""
         self.counts: set[tuple[str, int, int]] = set()
         """Where the devices were counted: the number knows its place."""
         self.gpu_numbers: set[tuple[str, int, int]] = set()

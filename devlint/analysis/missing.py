@@ -62,7 +62,8 @@ def unavailable(
         kind=kind,
         at_import=machine.importing > 0,
         hidden=hidden,
-        guarded=machine.guards > 0 or _is_an_option(machine, literal, index),
+        guarded=machine.guards > 0,
+        is_option=_is_an_option(machine, literal, index),
         visible=state.visible_text,
         cause="" if state.alive or (index and literal) or _writes_index(node, index) else "follows",
     )

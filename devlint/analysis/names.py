@@ -30,6 +30,8 @@ def note_unbound(machine: Machine, node: ir.Name, frame: Frame, site: Site) -> b
     guard, later, speaks = _bindings(body, node.id, node.at.lineno)
     if machine.protocol and scope == "module" and guard is not None and not _asks_torch(guard):
         return True  # a library that has a part for each platform, and nobody in sight takes the wrong one
+    if isinstance(guard, ir.Try) and any(isinstance(part, (ir.Import, ir.ImportFrom)) for part in guard.body):
+        return True  # what lacks is a package
     machine.emit(
         NameUnbound,
         site,

@@ -34,6 +34,7 @@ def weigh_evidence(
     found: Collection[Testimony] = (),
     launched: bool = False,
     entry: str = "",
+    doubted: Collection[tuple[str, int, int]] = (),
 ) -> dict[tuple[Any, ...], Event]:
     """Settle what one entry point, in the file `entry`, says of missing CUDA.
 
@@ -41,7 +42,8 @@ def weigh_evidence(
     each function is kept, unless the run has surely died of another before; the others are counted. Evidence speaks
     for what stands in the same file, and, where it is the entry's own, for all. Without, the program is for GPUs by
     its own lights: the first use and the first question of all are kept, and none of a program that is launched on
-    GPUs or built on packages for them. That a checkpoint is loaded with a `map_location` speaks of its loads alone.
+    GPUs or built on packages for them. The default of an option counts where the program doubts it elsewhere
+    (`doubted`, by where they stand). That a checkpoint is loaded with a `map_location` speaks of its loads alone.
     """
     kinds = {kind for kind, _ in found}
     launched = launched or NEEDS_GPU in kinds
@@ -60,6 +62,8 @@ def weigh_evidence(
         if not isinstance(event, DeviceUnavailable):
             kept[key] = event
             continue
+        if event.is_option and event.root.key not in doubted:
+            event = dataclasses.replace(event, guarded=True)
         evidence = _speaks_for(event, meant, entry)
         if event.cause == "follows" and event.root.key in alive:
             continue  # on another way the run is not over
@@ -101,7 +105,9 @@ def _speaks_for(event: DeviceUnavailable, meant: set[str], entry: str) -> bool:
 
 def _takes_gpu(event: Event, meant: set[str], entry: str) -> bool:
     """Whether a program that comes here surely needs a GPU, by no option of its user's and against nothing it shows."""
-    if not isinstance(event, DeviceUnavailable) or event.guarded or event.index or event.kind == "query":
+    if not isinstance(event, DeviceUnavailable) or event.index or event.kind == "query":
+        return False
+    if event.guarded or event.is_option:
         return False
     return not _speaks_for(event, meant, entry)
 

@@ -346,7 +346,7 @@ class _Runner:
         self.analysis.statistics["steps"] += spent
         found = {*machine.evidence, *(earlier.computes if earlier is not None else ())}
         return Outcome(
-            weigh_evidence(machine.events, found, machine.launched, path),
+            weigh_evidence(machine.events, found, machine.launched, path, machine.doubted),
             frozenset(machine.consulted),
             by_protocol,
             bool(promoted),

@@ -13,14 +13,16 @@ RULE = Rule(
     name="index-on-accelerator",
     summary="A tensor is indexed by a CUDA tensor of another device.",
     what=(
-        "`table[index]`, read or written, where `table` is on the CPU and `index` (integers or a boolean mask) on the "
+        "`table[index]`, read, where `table` is on the CPU and `index` (integers or a boolean mask) on the "
         "accelerator: the labels of a data set looked up by neighbours that were found on the GPU, a schedule looked "
-        "up by time steps. Also a tensor on one GPU that is indexed by one on another. The reverse, a CUDA tensor with "
-        "a CPU index, is right."
+        "up by time steps, a confusion matrix that is added to (`table[index] += 1` reads first). Also a tensor on one "
+        "GPU that is indexed by one on another. The reverse, a CUDA tensor with a CPU index, is right, and so is "
+        "writing: `table[index] = value` brings the index to the table, wherever it is, and asks of the value alone "
+        "that it is there or has no dimensions."
     ),
     why=(
-        "torch brings a CPU index to the GPU, but never waits for a CUDA index to come to the CPU. Without a GPU both "
-        "are on the CPU and nothing shows."
+        "torch brings a CPU index to the GPU, but where it reads it never waits for a CUDA index to come to the CPU "
+        "(up to 1.12 it did). Without a GPU both are on the CPU and nothing shows."
     ),
     example=Example(
         bad="""\

@@ -120,16 +120,23 @@ def _index(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             raise RuntimeError(
                 f"indices should be either on cpu or on the same device as the indexed tensor ({target.device})"
             )
-    if len(args) > 2 and args[2].device != target.device and not _fills(args[1], args[2]):
-        raise two_devices(target.device, args[2].device)
 
 
-def _fills(indices: list[torch.Tensor | None], value: torch.Tensor) -> bool:
-    """Return whether `value` is a number on the host, of no dimension or filling a mask (canDispatchToMaskedFill)."""
-    if value.device.type != "cpu" or value.numel() != 1:
-        return False
+def _index_put(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """_index_put_impl_ in TensorAdvancedIndexing.cpp: make_info brings the indices to the tensor, wherever they are"""
+    target, indices, value = args[:3]
+    if value.device != target.device and not _fills(target, indices, value):
+        raise two_devices(target.device, value.device)
+
+
+def _fills(target: torch.Tensor, indices: list[torch.Tensor | None], value: torch.Tensor) -> bool:
+    """Return whether `value` is of no dimension, or a number on the host that fills a mask beside the tensor
+    (canDispatchToMaskedFill)."""
+    if value.numel() != 1 or value.dim() == 0:
+        return value.dim() == 0
     given = [index for index in indices if index is not None]
-    return value.dim() == 0 or (len(given) == 1 and given[0].dtype is torch.bool)
+    masks = len(given) == 1 and given[0].dtype is torch.bool and given[0].device == target.device
+    return value.device.type == "cpu" and masks
 
 
 def _masked_fill(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -161,7 +168,8 @@ def anything(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
 
 CTC = ("_ctc_loss", "_ctc_loss_backward", "_use_cudnn_ctc_loss", "_use_miopen_ctc_loss")
 SPECIAL: dict[str, Rule] = {
-    **dict.fromkeys(("index.Tensor", "index_put_", "index_put", "_index_put_impl_", "_unsafe_index.Tensor"), _index),
+    **dict.fromkeys(("index.Tensor", "_unsafe_index.Tensor"), _index),
+    **dict.fromkeys(("index_put_", "index_put", "_index_put_impl_"), _index_put),
     **dict.fromkeys((f"masked_fill{mark}.{kind}" for mark in ("", "_") for kind in ("Tensor", "Scalar")), _masked_fill),
     "convolution": _convolution,
     **dict.fromkeys(("convolution_backward", "copy_", "_to_copy", "_copy_from", "set_data"), anything),
