@@ -10,7 +10,7 @@ from devlint.analysis.modules import device_of_module, registered
 from devlint.analysis.names import assigned_in
 from devlint.analysis.origins import Origin
 from devlint.analysis.results import may_be_module
-from devlint.analysis.values import POISON, Instance, Mapping, Sequence, Tensor, Value
+from devlint.analysis.values import POISON, Function, Instance, Mapping, Sequence, Tensor, Value
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted
 
@@ -144,6 +144,8 @@ def note_rebuilt(machine: Machine, old: Instance, new: Instance, node: ir.Node, 
         return
     if not any(isinstance(part, ir.Call) for part in getattr(node.value, "items", [node.value])):
         return  # another module that was there before
+    if _hands_on(node.value, new, frame):
+        return
     before, after = device_of_module(old), device_of_module(new)
     if before in (None, "cpu", POISON) or after != "cpu":
         return
@@ -152,6 +154,16 @@ def note_rebuilt(machine: Machine, old: Instance, new: Instance, node: ir.Node, 
             continue
         mark = Origin("rebuilt", machine.site(node, frame), frame, machine.tick(), "cpu", "", tensor.origin)
         machine.store.set(tensor, "origin", mark)
+
+
+def _hands_on(value: ir.Expr, new: Instance, frame: Frame) -> bool:
+    """Whether a function of the program's gives a module that its caller has made before."""
+    if not isinstance(value, ir.Call) or not isinstance(value.function, ir.Name):
+        return False
+    name = value.function.id
+    if not isinstance(frame.names.get(name) or frame.namespace.names.get(name), Function):
+        return False
+    return any(tensor.origin is not None and tensor.origin.frame is frame for tensor, _, _ in registered(new))
 
 
 def note_attached(machine: Machine, owner: Instance, new: Instance, node: ir.Node, frame: Frame) -> None:

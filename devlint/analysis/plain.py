@@ -70,7 +70,16 @@ _ANY = Key(("any",), SCALAR)
 
 
 def _part_of(value: Value) -> Any:
-    return _ANY if isinstance(value, Scalar) else key_of(value)
+    if isinstance(value, Scalar):
+        return _ANY
+    if isinstance(value, Sequence) and value.kind == "tuple" and not value.open:
+        return tuple(map(_part_of, value.items))
+    return key_of(value)
+
+
+def _is_any(part: Any) -> bool:
+    """Whether nothing is known of a part, or of its parts."""
+    return part is _ANY or (part.__class__ is tuple and all(map(_is_any, part)))
 
 
 def key_of(value: Value) -> Any:
@@ -83,7 +92,7 @@ def key_of(value: Value) -> Any:
         return value.value
     if isinstance(value, Sequence) and value.kind in ("tuple", "frozenset") and not value.open:
         parts = tuple(_part_of(part) for part in value.items)
-        if parts and all(part is _ANY for part in parts):
+        if parts and all(map(_is_any, parts)):
             raise NotConstant
         return parts if value.kind == "tuple" else frozenset(parts)
     if isinstance(value, DeviceValue):

@@ -328,7 +328,8 @@ def method_numpy(machine: Machine, value: Tensor, call: Call, name: str) -> Valu
         else None
     )
     to_host(machine, value, ".numpy()", call.node, call.frame, "numpy", receiver)
-    read_pending(machine, value, ".numpy()", call.node, call.frame)
+    if not machine.protocol:  # a view of its memory: callers out of sight may wait before they read it
+        read_pending(machine, value, ".numpy()", call.node, call.frame)
     return Array(value.rank, value if value.pending is not None else None)
 
 

@@ -142,6 +142,17 @@ class Memory(nn.Module):
         self.keep(y)
         return y
 """,
+    "a view of what is on its way to the host": """
+def to_cpu(tensor: torch.Tensor, as_numpy=False):
+    if torch.is_tensor(tensor) and tensor.is_cuda:
+        moved = tensor.to("cpu", non_blocking=True)
+        return moved.numpy() if as_numpy else moved
+    return tensor
+def total(tensor: torch.Tensor):
+    if tensor.is_cuda:
+        moved = tensor.to("cpu", non_blocking=True)  # DEV405: gpu1 gpu2
+        return moved.tolist()
+""",
     "what a caller may pass is no fault": """
 def add(a, b):
     return a + b

@@ -122,7 +122,7 @@ print(part.build("weights/net.pt").to(device))
         ("NAME", "", ["advice"]),
         (
             "fetch()",
-            "def fetch():\n    name = input()\n    open(name, 'wb').write(requests.get(URL).content)\n    return name\n",
+            "def fetch():\n    name = input()\n    open(name, 'w').write(requests.get(URL).text)\n    return name\n",
             ["advice"],
         ),
         ("find()", "def find():\n    return input()\n", ["error"]),

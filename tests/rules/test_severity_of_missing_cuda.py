@@ -22,6 +22,42 @@ MEANT = {
         print("CUDA:", has_cuda)
         print(torch.ones(2).cuda() if has_cuda else 0, torch.ones(2).cuda())
         """,
+    "doubts the default of an option elsewhere": """\
+        import argparse
+        import torch
+        def decoder(device):
+            if str(device).startswith("cuda") and not torch.cuda.is_available():
+                device = "cpu"
+            return torch.ones(2, device=device)
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--device", default="cuda")
+        args = parser.parse_args()
+        print(torch.zeros(2, device=args.device), decoder(args.device))
+        """,
+    "takes the default of an option in one place only if it is there": """\
+        import argparse
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--device", default="cuda:0")
+        args = parser.parse_args()
+        device = torch.device(args.device if torch.cuda.is_available() else "cpu")
+        print(torch.ones(2, device=device), torch.zeros(2, device=args.device))
+        """,
+    "does without a package for GPUs": """\
+        import argparse
+        import torch
+        try:
+            import apex
+        except ImportError:
+            apex = None
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--gpu", type=int, default=0, help="-1: none")
+        args = parser.parse_args()
+        x = torch.ones(2)
+        if args.gpu >= 0:
+            x = x.cuda(args.gpu)
+        print(x + torch.ones(2).cuda())
+        """,
     "asks in a helper of its own": """\
         import torch
         def pick():
@@ -313,6 +349,21 @@ def test_meant_for_a_machine_without_a_gpu(text: str, tmp_path: Path) -> None:
 def test_nothing_shows_that_it_is_meant(text: str, tmp_path: Path) -> None:
     write(tmp_path, program=text)
     assert severities(tmp_path, "program.py") == ["advice"]
+
+
+def test_the_default_of_an_option_that_nobody_doubts_is_the_users(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        program="""\
+        import argparse
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--device", default="cuda")
+        args = parser.parse_args()
+        print(torch.zeros(2, device=args.device), torch.cuda.is_available() and torch.ones(2, device="cuda"))
+        """,
+    )
+    assert severities(tmp_path, "program.py") == []
 
 
 def after_a_use(text: str) -> str:

@@ -102,10 +102,12 @@ BINDERS.add(PARTIAL_METHOD)
 
 @models("functools.lru_cache", "functools.cache")
 def cached(machine: Machine, call: Call) -> Value | None:
-    """`lru_cache(f)` and `lru_cache(maxsize=n)`."""
-    if len(call.positional) == 1 and isinstance(call.positional[0], Function):
-        return remember_calls(machine, call.positional[0])
-    return External("functools.cache")
+    """`lru_cache(f)` and `lru_cache(maxsize=n)`; an object that is called through one is no part of a module that holds
+    it so."""
+    given = call.positional[0] if len(call.positional) == 1 else None
+    if isinstance(given, Function):
+        return remember_calls(machine, given)
+    return _partial(machine, call, PARTIAL) if isinstance(given, (Instance, Bound)) else External("functools.cache")
 
 
 @models("functools.cached_property")
