@@ -280,6 +280,8 @@ class Machine:
         self.entered: dict[int, DeviceValue | None] = {}
         self.options: set[tuple[str, int, int]] = set()
         """Where options were given a default: it knows its place."""
+        self.ran: set[ir.Node] = set()
+        """The module classes that code which is entered by protocol called with tensors of its own, on the CPU."""
         self.doubted: set[tuple[str, int, int]] = set()
         """Of these the devices that are used elsewhere only if they are there, as the program itself asks."""
         self.counts: set[tuple[str, int, int]] = set()
@@ -340,8 +342,6 @@ class Machine:
         self.worker: Worker | None = None
         self.trace: Trace | None = None
         self.protocol = False
-        self.ran: set[ir.Class] | None = None
-        """The module classes that the function which is entered called with tensors whose device it knew."""
         self.importing = 0
         self.loss.lost = self.loss.named = False
         self.elsewhere = False

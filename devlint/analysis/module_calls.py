@@ -103,8 +103,8 @@ def class_forward(machine: Machine, value: Instance, call: Call) -> Value:
     """The forward of a module's class, without hooks."""
     found = find(value.cls, "forward")
     if found is not None and isinstance(found[0], Function):
-        if machine.ran is not None and isinstance(value.cls, Class):
-            if any(isinstance(given, Tensor) and given.device for given in call.positional):
+        if machine.protocol and isinstance(value.cls, Class):
+            if any(isinstance(given, Tensor) and given.device == "cpu" for given in call.positional):
                 machine.ran.add(value.cls.node)
         return invoke(machine, found[0], call, value, is_forward=True)
     if value.state.get("inner") is not None:

@@ -259,10 +259,9 @@ class _Runner:
             return
         machine.built.clear()
         entries = sorted(protocol_entries(machine, namespace), key=is_private_class)
-        ran: set[ir.Class] = set()
         theirs = called_by_roots(entries, last.outcomes[path]) if last is not None and not now.world.has_cuda else ()
         for entry in entries:
-            if entry.node in theirs or (entry.node in ran and is_private_class(entry)):
+            if entry.node in theirs or (entry.node in machine.ran and is_private_class(entry)):
                 continue
             shared = before.get(entry.key)
             if last is not None and shared is not None and shared.holds(last.world, now.world):
@@ -274,7 +273,6 @@ class _Runner:
             def run_entry(entry: Entry = entry, namespace: Namespace = namespace) -> None:
                 machine.protocol = True
                 machine.home = path
-                machine.ran = ran if entry.key[0] == "function" else None
                 repeat_defaults(machine, path)
                 for slot in chosen:  # whether it is called where they hold, nobody knows
                     machine.store.set(machine.state, slot, DeviceValue("?"))
