@@ -201,9 +201,17 @@ _FETCHERS: Final = frozenset({"urlretrieve", "load_file_from_url", "http_get", "
 
 
 def _downloads(module: ir.Module) -> Iterator[ir.Call]:
-    """The calls of a file that bring another one, by a library or a function of its own that uses one."""
+    """The calls of a file that bring another one, by a library, a function that it imports for that, or one of its own
+    that uses one."""
     named = calls(module)
-    found = {id(node) for path, node in named if "." in path and _is_download(path)}
+    imported = {
+        alias or name
+        for part in walk(module.body)
+        if isinstance(part, ir.ImportFrom) and part.level
+        for name, alias in part.names
+        if _is_download(name)
+    }
+    found = {id(node) for path, node in named if path in imported or ("." in path and _is_download(path))}
     own = {
         part.name
         for part in walk(module.body)
