@@ -282,6 +282,8 @@ class Machine:
         """Where options were given a default: it knows its place."""
         self.ran: set[ir.Node] = set()
         """The module classes that code which is entered by protocol called with tensors of its own, on the CPU."""
+        self.settings: set[tuple[str, int, int]] = set()
+        """Where files set a name to True: the value knows its place."""
         self.doubted: set[tuple[str, int, int]] = set()
         """Of these the devices that are used elsewhere only if they are there, as the program itself asks."""
         self.counts: set[tuple[str, int, int]] = set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import binary, iterate
@@ -46,7 +46,9 @@ from devlint.analysis.values import (
     birth,
     const,
 )
+from devlint.analysis.visiting import held
 from devlint.syntax import ir
+from devlint.syntax.vocabulary import VOCABULARY
 from devlint.syntax.walk import last_name, walk
 
 if TYPE_CHECKING:
@@ -84,8 +86,18 @@ def assign(machine: Machine, node: ir.Assign, frame: Frame) -> None:
         _keep_loads(machine, known)
     if node.annotation is not None and value.__class__ is Unknown:
         value = annotated(machine, node.annotation, frame, value)
+    if value.__class__ is Const and not machine.world.has_cuda and _sets_up(node, frame):
+        site = machine.site(node.value, frame)
+        machine.settings.add(site.key)
+        value = Const(True, site)
     for target in node.targets:
         bind(machine, target, value, node, frame)
+
+
+def _sets_up(node: ir.Assign, frame: Frame) -> bool:
+    """Whether a statement of a file gives a name the literal True: a setting, which users edit."""
+    is_true = isinstance(node.value, ir.Const) and node.value.value is True
+    return is_true and frame.function is None and frame.owner is None and isinstance(node.targets[0], ir.Name)
 
 
 @executes(ir.Annotate)
@@ -132,6 +144,7 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
             note_raise(machine, node.test, decision.truth, raised, frame)
         guards = machine.guards
         machine.guards += is_arm_for_gpu(machine, node.test, frame, decision.truth)
+        machine.guards += decision.truth and _is_for_gpus(machine, node, frame)
         signal: Signal | None = RAISE
         try:
             signal = branch(machine, chosen, frame)
@@ -179,6 +192,44 @@ def is_arm_for_gpu(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -
     return named.startswith("cuda") if equal else named == "cpu"
 
 
+def _is_for_gpus(machine: Machine, node: ir.If, frame: Frame) -> bool:
+    """Whether an `if` asks for a setting of a file that is on, and does nothing but what is done for GPUs: whoever has
+    none turns it off."""
+    value = held(node.test, frame)
+    return (
+        isinstance(value, Const)
+        and value.site is not None
+        and value.site.key in machine.settings
+        and all(_speaks(part) for part in _simple(node.body) if _concerns(part, frame))
+    )
+
+
+def _simple(statements: list[ir.Stmt]) -> Iterator[ir.Stmt]:
+    """The statements among some that hold no others, and those of their blocks."""
+    for statement in statements:
+        if isinstance(statement, (ir.If, ir.For, ir.With)):
+            yield from _simple(statement.body)
+            yield from _simple(getattr(statement, "orelse", []))
+        else:
+            yield statement
+
+
+def _concerns(statement: ir.Stmt, frame: Frame) -> bool:
+    """Whether a statement has to do with anything that was there before it."""
+    named = [part for part in walk(statement) if isinstance(part, ir.Name)]
+    return any(part.id in frame.names or part.id in frame.namespace.names for part in named)
+
+
+def _speaks(statement: ir.Stmt) -> bool:
+    return any(
+        f".{part.name}" in VOCABULARY or last_name(part.value) in _BACKENDS
+        if isinstance(part, ir.Attribute)
+        else isinstance(part, ir.Name) and part.id in VOCABULARY
+        for part in walk(statement)
+    )
+
+
+_BACKENDS = frozenset({"backends", "cudnn"})
 _READS = frozenset({"get", "pop", "getattr", "bool", "parse_args"})
 
 
