@@ -150,14 +150,16 @@ def stands_guard(machine: Machine, key: ChoiceKey, named: bool, answer: bool) ->
 
 @lru_cache(maxsize=4096)
 def _speaks_of_gpu(text: str) -> bool:
-    """Whether what is asked for, or compared with a constant, has a name of GPUs."""
+    """Whether what is asked for, or compared with a constant, has a name of GPUs, or the constant is a device."""
     asked = _ASKED.fullmatch(text)
+    if asked is not None and asked.group(2):
+        return True
     name = "" if asked is None else asked.group(1).rpartition(".")[2].lower()
     return any(word in name for word in _OF_GPUS)
 
 
 _OF_GPUS = ("cuda", "gpu", "cpu", "accel", "nvidia", "rocm", "nccl", "hopper")
-_ASKED = re.compile(r"([^ ]+)(?: (?:[<>]=?|==|is) (?:-?[\d.]+|None|True|False))?")
+_ASKED = re.compile(r"([^ ]+)(?: (?:[<>]=?|==|is) (?:-?[\d.]+|None|True|False|('(?:cpu|cuda)')))?")
 
 
 def is_gpu_option(key: str) -> bool:
@@ -198,7 +200,8 @@ def is_gpu_flag(key: str) -> bool:
 
     Which GPU, and how many, is another matter: `args.gpu_ids`, `args.num_gpus > 1`.
     """
-    return _FLAG.fullmatch(key.rpartition(".")[2].lower().strip("'\"[]")) is not None
+    name = key.rpartition(".")[2].rpartition("[")[2]
+    return _FLAG.fullmatch(name.lower().strip("'\"]_")) is not None
 
 
 def gpu_is_asked_for(machine: Machine) -> bool:
@@ -213,6 +216,15 @@ def cpu_is_asked_for(machine: Machine) -> bool:
     return any(
         is_gpu_option(choice.condition) and not asks_for_gpu(choice.condition, choice.value) for choice in machine.path
     )
+
+
+def cpu_is_assumed(machine: Machine) -> bool:
+    """Whether a run assumes an answer to a flag for GPUs, whoever gives it, that nobody gives who has one in mind."""
+    for key, answer in machine.assume.items():
+        text = key if isinstance(key, str) else key[1] if len(key) == 2 else ""
+        if isinstance(text, str) and is_gpu_flag(text.strip("()")) and not asks_for_gpu(text.strip("()"), answer):
+            return True
+    return False
 
 
 YES = Decision(True)

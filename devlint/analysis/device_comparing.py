@@ -141,15 +141,24 @@ def _only_moves(branch: ir.If | None, node: ir.Compare) -> bool:
     if branch is None or branch.test is not node or node.operator != "!=" or branch.orelse:
         return False
     acts = (ir.Raise, ir.ExprStatement, ir.Augment)
-    if any(isinstance(statement, acts) or _writes_elsewhere(statement) for statement in branch.body):
+    rest = [statement for statement in branch.body if not _moves_there(statement, node)]
+    if any(isinstance(statement, acts) or _writes_elsewhere(statement) for statement in rest):
         return False
-    return any(
+    return len(rest) < len(branch.body) or any(
         isinstance(statement, (ir.Assign, ir.Return))
         and isinstance(statement.value, ir.Call)
         and isinstance(statement.value.function, ir.Attribute)
         and statement.value.function.name == "to"
         for statement in branch.body
     )
+
+
+def _moves_there(statement: ir.Stmt, node: ir.Compare) -> bool:
+    """Whether a statement moves something, a module in place, to the device that was asked for: `net.to(device)`."""
+    call = statement.value if isinstance(statement, ir.ExprStatement) else None
+    if not isinstance(call, ir.Call) or not isinstance(call.function, ir.Attribute) or call.function.name != "to":
+        return False
+    return len(call.args) == 1 and ir.same(call.args[0], node.right)
 
 
 def _writes_elsewhere(statement: ir.Stmt) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
 from devlint.analysis.calls import invoke
+from devlint.analysis.choices import cpu_is_assumed
 from devlint.analysis.classes import find, is_module_class, mro
 from devlint.analysis.dispatch import Call
 from devlint.analysis.frames import Frame, Locals, Namespace
@@ -158,6 +159,8 @@ def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None
         instance = build_once(machine, cls, frame)
         if not isinstance(instance, Instance) or instance.module is None:
             return
+        if cpu_is_assumed(machine):
+            return  # who says so puts no module on a GPU
         placed = (machine.placements != placements and _is_placed(instance)) or instance.module.unsure
         device = accelerator(machine)
         if not placed:

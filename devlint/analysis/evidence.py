@@ -80,10 +80,17 @@ def only_shows(node: ir.ExprStatement, frame: Frame) -> bool:
         return True
     written = [*node.value.args, *(value for _, value in node.value.keywords)]
     return (path in _SHOWS or _logs(node.value.function)) and all(
-        isinstance(part.function, (ir.Name, ir.Attribute)) and last_name(part.function) in _PLAIN
+        (isinstance(part.function, (ir.Name, ir.Attribute)) and last_name(part.function) in _PLAIN)
+        or _is_beside(part, frame)
         for part in walk(written)
         if isinstance(part, ir.Call)
     )
+
+
+def _is_beside(call: ir.Call, frame: Frame) -> bool:
+    """Whether a call of a library's function, not of torch's, has nothing to do with the question."""
+    path = outside_path(call.function, frame)
+    return path != "" and not path.startswith("torch.") and not any(_asks_cuda(inner) for inner in walk(call))
 
 
 def only_kept_to_show(node: ir.Assign, frame: Frame) -> bool:

@@ -20,6 +20,7 @@ _AUTOMAGIC = re.compile(
 )
 _ENVIRONMENT = re.compile(r"%(?:env|set_env)[ \t]+(\w+)(?:[ \t]*=|[ \t])[ \t]*(.*?)[ \t]*$")
 _ASSIGNMENT = re.compile(r"[\w.\[\]'\"*, \t]+?[ \t]*(?<![=!<>])=[ \t]*(?=[%!])")
+_CITATION = re.compile(r"@\w+[ \t]*\{")
 _CELL_MAGIC = re.compile(r"%%(\w[\w.]*)")
 _TOKEN = re.compile(
     r"""(?P<comment>\#[^\r\n]*)
@@ -41,9 +42,12 @@ class MaskedRow:
 
 
 def foreign_cell(text: str) -> bool:
-    """Whether the cell starts with a `%%` magic that does not run it as Python in the notebook's scope."""
+    """Whether the cell starts with a `%%` magic that does not run it as Python in the notebook's scope, or with how to
+    cite the notebook (BibTeX), which is no Python either."""
     match = _CELL_MAGIC.match(text.lstrip())
-    return match is not None and match.group(1) not in PYTHON_CELL_MAGICS
+    if match is not None:
+        return match.group(1) not in PYTHON_CELL_MAGICS
+    return _CITATION.match(text.lstrip()) is not None
 
 
 def mask(text: str) -> list[MaskedRow]:

@@ -119,6 +119,25 @@ class _Score(nn.Module):
 def quality(x: torch.Tensor, sizes):
     return _Score()(x, sizes)
 """,
+    "a flag against GPUs is no answer of who has one": """
+class Average(nn.Module):
+    def __init__(self, options):
+        super().__init__()
+        self._use_cuda = bool(options["use_cuda"])
+        self.weights = torch.ones(3)
+        if self._use_cuda:
+            self.weights = self.weights.cuda()
+    def forward(self, x):
+        return x * self.weights
+class Shifted(nn.Module):
+    def __init__(self, options):
+        super().__init__()
+        self.shift = torch.ones(3)  # DEV501: gpu1 gpu2
+        if options["scaled"]:
+            self.shift = self.shift.cuda()
+    def forward(self, x):
+        return x + self.shift
+""",
     "what callers set before the forward": """
 class Style(nn.Module):
     def __init__(self):

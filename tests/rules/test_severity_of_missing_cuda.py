@@ -316,6 +316,12 @@ NOT_SHOWN = {
         import torch
         print(torch.ones(2, device="mps"))
         """,
+    "shows the answer beside what it calls": """\
+        import torch
+        from importlib.metadata import version
+        print("cuda", torch.cuda.is_available(), "torch", version("torch"))
+        print(torch.ones(2).cuda())
+        """,
     "keeps the answer and shows it": """\
         import torch
         has_cuda = torch.cuda.is_available()
@@ -349,6 +355,27 @@ def test_meant_for_a_machine_without_a_gpu(text: str, tmp_path: Path) -> None:
 def test_nothing_shows_that_it_is_meant(text: str, tmp_path: Path) -> None:
     write(tmp_path, program=text)
     assert severities(tmp_path, "program.py") == ["advice"]
+
+
+def test_what_is_asked_of_a_device_that_a_setting_names_is_its_users(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        program="""\
+        import torch
+        from somewhere import settings
+        def info(config):
+            found = {"torch": torch.__version__}
+            if config.device != "cpu":
+                found["gpu"] = torch.cuda.get_device_name(0)
+            return found
+        config = settings()
+        if not torch.cuda.is_available():
+            config.device = "cpu"
+        config = settings(config)
+        print(info(config), torch.ones(2, device=config.device))
+        """,
+    )
+    assert severities(tmp_path, "program.py") == []
 
 
 def test_the_default_of_an_option_that_nobody_doubts_is_the_users(tmp_path: Path) -> None:

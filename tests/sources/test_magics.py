@@ -82,6 +82,8 @@ def test_what_is_masked_is_said() -> None:
         ("%%bash\nls", True),
         ("\n  \n%%writefile x.py\nx = 1", True),
         ("%%javascript\n", True),
+        ("@manual{Intro,\n title={A tutorial},\n}", True),
+        ("@torch.no_grad()\ndef f(): pass", False),
         ("%%time\nx = 1", False),
         ("%%capture out\nx = 1", False),
         ("%time x", False),
