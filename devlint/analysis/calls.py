@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from devlint.analysis.access import ANY_NAME, call_value, has_attribute
 from devlint.analysis.binding import annotated
 from devlint.analysis.choices import counts_gpus
+from devlint.analysis.classes import mro
 from devlint.analysis.control import one_way
 from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, CALL, METHOD, MODELS, VALUES, Call, on
 from devlint.analysis.frames import Frame, Locals
@@ -23,6 +24,7 @@ from devlint.analysis.values import (
     UNKNOWN,
     Array,
     Bound,
+    Class,
     Const,
     DeviceValue,
     External,
@@ -40,7 +42,7 @@ from devlint.analysis.values import (
 )
 from devlint.semantics import libraries
 from devlint.syntax import ir
-from devlint.syntax.walk import dotted
+from devlint.syntax.walk import dotted, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -204,11 +206,31 @@ def _cut(machine: Machine, bound: str, node: ir.Function, arguments: Call, recei
     machine.cuts += 1
     if node.name == "__init__" and isinstance(receiver, Instance) and receiver.module is not None:
         machine.store.set(receiver.module, "unsure", True)
-    elif node.speaks and node.name not in ("forward", "__call__"):
+    elif node.speaks and (node.name not in ("forward", "__call__") or _places_itself(machine, receiver)):
         for value in (receiver, *arguments.positional, *arguments.keywords.values()):
             if isinstance(value, Instance) and value.module is not None:
                 move_module(machine, value, None, arguments.node, arguments.frame)
     return CUT
+
+
+def _places_itself(machine: Machine, module: Value | None) -> bool:
+    """Whether a module of the program's gives its parameters other data in a method: it may put them elsewhere."""
+    if not isinstance(module, Instance) or not isinstance(module.cls, Class):
+        return False
+    known = machine.project.placing.get(module.cls.node)
+    if known is None:
+        methods = [method for part in mro(module.cls) if isinstance(part, Class) for method in part.fields.values()]
+        written = [
+            target
+            for method in methods
+            if isinstance(method, Function)
+            for part in walk(method.node.body.statements)
+            if isinstance(part, ir.Assign)
+            for target in part.targets
+        ]
+        known = any(isinstance(target, ir.Attribute) and target.name == "data" for target in written)
+        machine.project.placing[module.cls.node] = known
+    return known
 
 
 def _result(machine: Machine, function: Function, frame: Frame, body: ir.Body, signal: Any) -> Value:

@@ -28,6 +28,7 @@ from devlint.analysis.values import (
     Bound,
     Class,
     Const,
+    DeviceValue,
     Function,
     Instance,
     Tensor,
@@ -164,7 +165,7 @@ def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None
         placed = (machine.placements != placements and _is_placed(instance)) or instance.module.unsure
         device = accelerator(machine)
         if not placed:
-            move_module(machine, instance, device, cls.node, frame)
+            _place(machine, cls, instance, device, frame)
         elif any(tensor.device not in (None, machine.accelerator) for tensor, _, _ in registered(instance)):
             machine.elsewhere = True
         found = find(cls, "forward")
@@ -185,6 +186,16 @@ def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None
         invoke(machine, forward, call, instance, is_forward=False)
 
     return run
+
+
+def _place(machine: Machine, cls: Class, instance: Instance, device: str, frame: Frame) -> None:
+    """Move a module as its users do: by its own `.to`, if it has one."""
+    own = find(cls, "to")
+    if own is not None and isinstance(own[0], Function):
+        target = DeviceValue(*(parse_device(device) or ("cpu", None)), machine.site(cls.node, frame))
+        call_value(machine, Bound(own[0], instance), Call([target], {}, cls.node, frame))
+    else:
+        move_module(machine, instance, device, cls.node, frame)
 
 
 def _forget_what_callers_set(machine: Machine, cls: Class, instance: Instance) -> None:
@@ -397,7 +408,7 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
             # Who calls the method may have put the module anywhere; that `.cuda()` means another GPU is not held
             # against it, as it is against a forward.
             device = "cpu" if accelerator(machine) == "cpu" else "cuda:0"
-            move_module(machine, instance, device, cls.node, frame)
+            _place(machine, cls, instance, device, frame)
         machine.store.set(instance.module, "unsure", True)
     elif enter_step(machine, cls, instance, method, call):
         return

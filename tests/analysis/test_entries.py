@@ -138,6 +138,21 @@ class Shifted(nn.Module):
     def forward(self, x):
         return x + self.shift
 """,
+    "a module that moves its attributes in a way of its own": """
+class Policy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mean = nn.Linear(2, 2)
+        self.scale = torch.ones(2)
+        self.bias = torch.ones(2)  # DEV501: gpu1 gpu2
+    def forward(self, state):
+        return self.mean(state) * self.scale + self.bias
+    def sample(self, state):
+        return self(state) + self.scale
+    def to(self, device):
+        self.scale = self.scale.to(device)
+        return super().to(device)
+""",
     "what callers set before the forward": """
 class Style(nn.Module):
     def __init__(self):
