@@ -42,7 +42,7 @@ from devlint.analysis.values import (
 )
 from devlint.semantics import libraries
 from devlint.syntax import ir
-from devlint.syntax.walk import dotted, walk
+from devlint.syntax.walk import dotted, last_name, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -444,6 +444,9 @@ def function_attribute(machine: Machine, value: Function, name: str, node: ir.No
     known = value.attributes.get(name)
     if known is not None:
         return known
+    if name == "__name__" and ANY_NAME not in value.attributes:
+        takes_names = any(last_name(part) == "wraps" for part in walk(value.node.decorators))
+        return UNKNOWN if takes_names else const(value.node.name)
     if name == "__dict__":
         machine.store.put(value.attributes, ANY_NAME, UNKNOWN)
     return missing(machine, "AttributeError") if has_attribute(machine, value, name) is False else UNKNOWN

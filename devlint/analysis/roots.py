@@ -58,6 +58,8 @@ def trace_root(
         owner = _owner_call(machine, tensor)
         return ("module-input" if owner is not None or tensor.is_parameter else "mixed"), owner or site
     chain = _passing(machine, tensor, origin)
+    if chain and origin.kind in ("factory", "host") and _made_by_its_module(machine, origin):
+        return "factory", origin.site
     served = machine.served.get(origin, 0)
     if chain and served > chain[-1].tick:
         chain = _passing(machine, tensor, origin, served)
@@ -81,6 +83,16 @@ def trace_root(
     if seen and not any(each.is_forward for each in chain):
         return "mixed", site  # who reads the file sees both, and the functions between need not be right
     return ("module-input" if passed.is_forward else "mixed"), machine.site(passed.call.node, passed.call.frame)
+
+
+def _made_by_its_module(machine: Machine, origin: Origin) -> bool:
+    """Whether the module that is given a value has made it, in another method: its callers only kept it."""
+    maker = None if origin.frame is None else origin.frame.receiver
+    return (
+        isinstance(maker, Instance)
+        and maker.module is not None
+        and any(active.is_forward and active.receiver is maker for active in machine.activations)
+    )
 
 
 def _newest_cause(origin: Origin) -> Origin | None:

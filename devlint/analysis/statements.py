@@ -353,6 +353,8 @@ def enter(machine: Machine, value: Value, node: ir.Node, frame: Frame) -> tuple[
 
             return bound, leave
         return value, None
+    if isinstance(node, ir.Call) and outside_path(node.function, frame) == "torch.device":
+        return UNKNOWN, enter_device(machine, DeviceValue("?"), node, frame)
     return UNKNOWN, None
 
 

@@ -449,6 +449,21 @@ def test_a_partial_method_is_given_its_receiver_first() -> None:
     assert [run.python(name) for name in "abcd"] == [[1, 2, 3, 4], [9, 7, 8, 5], [9, 2, 0, 1], [9, 6]]
 
 
+def test_functions_know_their_names() -> None:
+    run = Run(
+        "import functools\n"
+        "known = {}\n"
+        "def register(fn):\n    known[fn.__name__] = fn\n    return fn\n"
+        "@register\ndef double(x):\n    return 2 * x\n"
+        "@register\ndef half(x):\n    return x / 2\n"
+        "def named(fn):\n    @functools.wraps(fn)\n    def inner(x):\n        return fn(x)\n    return inner\n"
+        "other = named(half)\n"
+        "a, b, c, d = known['double'](4), known['half'](4), double.__name__, other.__name__\n"
+    )
+    assert [run.python(name) for name in "abc"] == [8, 2.0, "double"]
+    assert isinstance(run.names["d"], Unknown)
+
+
 def _device(value: Value) -> str | None:
     return value.device if isinstance(value, Tensor) else None
 
