@@ -300,8 +300,22 @@ def leave(machine: Machine, call: Call) -> Value | None:
 
 @models("builtins.open", "io.open")
 def open_file(machine: Machine, call: Call) -> Value | None:
-    """`open(path)`."""
-    return Instance(External("io.TextIOWrapper"), machine.site(call.node, call.frame))
+    """`open(path)`: a file that knows its path."""
+    return opened(machine, call, call.argument(0, "file"))
+
+
+@method_models("pathlib.Path", "open")
+def open_path(machine: Machine, path: Instance, call: Call) -> Value | None:
+    """`path.open(mode)`."""
+    return opened(machine, call, path)
+
+
+def opened(machine: Machine, call: Call, path: Value | None) -> Instance:
+    """A file object; its `name` is the path with which it was opened."""
+    made = Instance(External("io.TextIOWrapper"), machine.site(call.node, call.frame))
+    if path is not None:
+        made.fields["name"] = path
+    return made
 
 
 @method_models("io.TextIOWrapper", "read", "readline", "getvalue")

@@ -17,6 +17,29 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 
 PROGRAMS = {
+    "files that are opened": """
+import pickle
+from pathlib import Path
+class Buffer:
+    def __init__(self, device):
+        self.device = device
+        self.rows = torch.ones(2, device=device)
+def keep(path, buffer):
+    with Path(path).open("wb") as file:
+        pickle.dump(buffer, file, protocol=4)
+def find(path):
+    with open(path, "rb") as file:
+        return pickle.load(file)
+keep("buffer.pkl", Buffer(device))
+found = find("buffer.pkl")
+a = found.rows  #= gpu
+b = torch.zeros(2, device=found.device)  #= gpu
+with open("rows.pt", "wb") as file:
+    torch.save(found.rows.cpu(), file)
+c = torch.load("rows.pt")  #= cpu
+with open("rows.pt", "rb") as file:
+    d = torch.load(file, map_location=device)  #= gpu
+""",
     "parts that load in a way of their own": """
 class Scale(nn.Module):
     def __init__(self):

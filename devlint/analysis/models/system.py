@@ -76,7 +76,7 @@ RESULTS: Final[dict[str, tuple[Value, str]]] = {
         "os.symlink os.replace "
         "shutil.rmtree shutil.copy shutil.copyfile shutil.move shutil.copytree sys.stdout.write "
         "sys.stderr.write "
-        "sys.stdout.flush sys.stderr.flush sys.setrecursionlimit json.dump pickle.dump yaml.dump "
+        "sys.stdout.flush sys.stderr.flush sys.setrecursionlimit json.dump yaml.dump "
         "yaml.safe_dump "
         "warnings.warn warnings.filterwarnings warnings.simplefilter logging.basicConfig logging.info "
         "logging.warning "

@@ -272,15 +272,33 @@ def _file_key(source: Value | None) -> object:
     if source is None or source in (STRING, SCALAR):
         return None
     name = source.fields.get("name") if isinstance(source, Instance) else None
-    text = path_text(source if name is None else name)
+    if name is not None:
+        return _file_key(name) or source
+    text = path_text(source)
     return source if text is None else os.path.normpath(text)
 
 
 @models("torch.save", "torch.jit.save")
 def save(machine: Machine, call: Call) -> Value:
     """`torch.save(obj, path)`: what is saved stays as it is now."""
-    key = _file_key(call.argument(1, "f"))
-    content = call.argument(0, "obj")
+    return _keep(machine, call.argument(0, "obj"), call.argument(1, "f"))
+
+
+@models("pickle.dump", "cloudpickle.dump", "dill.dump")
+def pickled(machine: Machine, call: Call) -> Value:
+    """`pickle.dump(obj, file)` keeps an object with all that it holds."""
+    return _keep(machine, call.argument(0, "obj"), call.argument(1, "file"))
+
+
+@models("pickle.load", "cloudpickle.load", "dill.load")
+def unpickled(machine: Machine, call: Call) -> Value:
+    """`pickle.load(file)` gives back what the program itself kept there."""
+    content = saved_content(machine, call.argument(0, "file"))
+    return UNKNOWN if content is None else copied(content, {})
+
+
+def _keep(machine: Machine, content: Value | None, file: Value | None) -> Value:
+    key = _file_key(file)
     if key is not None and content is not None:
         machine.store.put(machine.files, key, copied(content, {}))
     return NONE
