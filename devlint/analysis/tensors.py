@@ -129,6 +129,8 @@ def assign_tensor_attribute(
     if name == "data" and isinstance(new, Tensor) and new is not value:
         machine.store.set(value, "device", new.device)
         machine.store.set(value, "origin", new.origin)
+    elif name == "data" and isinstance(new, Unknown):
+        machine.store.set(value, "device", None)
     elif name == "requires_grad" and isinstance(new, Const):
         machine.store.set(value, "requires_grad", bool(new.value))
         machine.store.set(value, "keeps_grad", True)
