@@ -11,6 +11,7 @@ from devlint.analysis.lattice import carries_device
 from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal
 from devlint.analysis.values import (
     Maybe,
+    Sequence,
     Tensor,
     Value,
     is_none,
@@ -282,6 +283,14 @@ def keep_sides(machine: Machine, first: Delta, second: dict[tuple[int, Any], Any
         if target.born > machine.round_began or len(one) != len(other):
             continue
         for a, b, joined in zip(one, other, target.items, strict=False):
-            if isinstance(a, Tensor) and isinstance(b, Tensor) and isinstance(joined, Tensor):
-                if joined.device is None and a.device is not None and b.device is not None:
-                    joined.sides = (a, b)
+            _keep_both(a, b, joined)
+
+
+def _keep_both(a: Value, b: Value, joined: Value) -> None:
+    if isinstance(a, Tensor) and isinstance(b, Tensor) and isinstance(joined, Tensor):
+        if joined.device is None and a.device is not None and b.device is not None:
+            joined.sides = (a, b)
+    elif isinstance(a, Sequence) and isinstance(b, Sequence) and isinstance(joined, Sequence):
+        if joined.kind == "tuple" and len(a.items) == len(b.items) == len(joined.items):
+            for parts in zip(a.items, b.items, joined.items, strict=True):
+                _keep_both(*parts)
