@@ -201,26 +201,30 @@ def _place(machine: Machine, cls: Class, instance: Instance, device: str, frame:
 def _forget_what_callers_set(machine: Machine, cls: Class, instance: Instance) -> None:
     """What a method that no other of the class calls sets to what it is given (`self.target = target`) is the callers'
     by the time of the forward."""
+    given = machine.project.given.get(cls.node)
+    if given is None:
+        given = machine.project.given[cls.node] = frozenset(_set_by_callers(cls))
+    held = {id(tensor) for tensor, _, _ in registered(instance)} if given else set()
+    for name in given:
+        field = instance.fields.get(name)
+        if isinstance(field, Tensor) and id(field) not in held:
+            machine.store.put(instance.fields, name, Unknown(name))
+
+
+def _set_by_callers(cls: Class) -> Iterator[str]:
     methods = [method for part in mro(cls) if isinstance(part, Class) for method in part.fields.values()]
     nodes = [method.node for method in methods if isinstance(method, Function)]
     called = {part.name for node in nodes for part in walk(node.body.statements) if isinstance(part, ir.Attribute)}
-    held = {id(tensor) for tensor, _, _ in registered(instance)}
     for node in nodes:
-        given = node.parameters.positional
-        if node.name in called or node.name.startswith("__") or not given:
+        parameters = node.parameters.positional
+        if node.name in called or node.name.startswith("__") or not parameters:
             continue
         for statement in walk(node.body.statements):
             if not isinstance(statement, ir.Assign) or not isinstance(statement.value, ir.Name):
                 continue
-            for target in statement.targets:
-                if (
-                    isinstance(target, ir.Attribute)
-                    and dotted(target.value) == given[0]
-                    and statement.value.id in given[1:]
-                    and isinstance(instance.fields.get(target.name), Tensor)
-                    and id(instance.fields[target.name]) not in held
-                ):
-                    machine.store.put(instance.fields, target.name, Unknown(target.name))
+            if statement.value.id in parameters[1:]:
+                targets = [target for target in statement.targets if isinstance(target, ir.Attribute)]
+                yield from (target.name for target in targets if dotted(target.value) == parameters[0])
 
 
 def _is_placed(instance: Instance) -> bool:

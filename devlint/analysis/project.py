@@ -38,6 +38,8 @@ class Project:
         self._resolved: dict[tuple[str, int, str], str | None] = {}
         self._exists: dict[str, bool] = {}
         self._rows: tuple[str, list[str]] = ("", [])
+        self.given: dict[ir.Node, frozenset[str]] = {}
+        """The attributes of a module class that its callers set by a method."""
         self.placing: dict[ir.Node, bool] = {}
         """Whether the methods of a module class give its parameters other data."""
         self.growing: dict[ir.Node, list[ir.Expr]] = {}
