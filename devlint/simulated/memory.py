@@ -51,7 +51,7 @@ def cuda_word(index: int) -> int:
 
 
 def find_layout() -> Layout:
-    """Find the offsets by looking at a CPU tensor and a meta tensor, whose fields are known.
+    """Find the offsets by looking at a CPU tensor, a meta tensor and some generators, whose fields are known.
 
     Raises:
         LayoutError: a field is found nowhere, or in more than one place.
@@ -61,7 +61,8 @@ def find_layout() -> Layout:
     tensors = ((host._cdata, CPU_WORD), (meta._cdata, meta_word))
     storages = ((host.untyped_storage()._cdata, CPU_WORD), (meta.untyped_storage()._cdata, meta_word))
     keys = tuple((tensor._cdata, torch._C._dispatch_keys(tensor).raw_repr()) for tensor in (host, meta))
-    generator: Any = torch.Generator()
+    # Several, of different seeds: what lies in their padding, and their state, may look like the field by chance.
+    generators: list[Any] = [torch.Generator().manual_seed(7919 * seed) for seed in range(16)]
     return Layout(
         tensor_storage=_only("storage", range(16, 64, 8), lambda at: WORDS[(host._cdata + at) >> 3] == storages[0][0]),
         tensor_device=_only(
@@ -72,7 +73,9 @@ def find_layout() -> Layout:
             "storage device", range(16, 128, 2), lambda at: all(HALVES[(a + at) >> 1] == w for a, w in storages)
         ),
         generator_device=_only(
-            "generator device", range(16, 96, 2), lambda at: HALVES[(generator._cdata + at) >> 1] == CPU_WORD
+            "generator device",
+            range(16, 96, 2),
+            lambda at: all(HALVES[(generator._cdata + at) >> 1] == CPU_WORD for generator in generators),
         ),
         compressed_parts=_compressed_parts(),
     )
