@@ -244,7 +244,10 @@ class _Runner:
                 fresh = Namespace(path, "__main__", package, module)
                 namespace = namespace or fresh
                 run_body(machine, fresh)
-                chosen.update(slot for slot in ("default_device", "default_type") if getattr(machine.state, slot))
+                for slot in ("default_device", "default_type"):
+                    default = getattr(machine.state, slot)
+                    if default is not None and default.type != "cpu":
+                        chosen.add(slot)
 
             earlier = None if last is None else last.outcomes.get(path, {}).get(MAIN)
             outcomes[MAIN] = self._explore(

@@ -247,6 +247,18 @@ def test_entered(name: str, tmp_path: Path) -> None:
     assert found(text, tmp_path) == expected(text)
 
 
+@pytest.mark.parametrize(("last", "codes"), [("device", []), ("'cpu'", ["DEV303"])])
+def test_what_a_program_sets_as_default_may_hold_by_protocol(last: str, codes: list[str], tmp_path: Path) -> None:
+    """Unless it ends with the CPU, as it began."""
+    text = (
+        "import torch\nfrom torch import nn\n"
+        "class Unused(nn.Module):\n    def forward(self, x):\n        return x + torch.ones(2)\n"
+        "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+        f"torch.set_default_device(device)\nprint(torch.ones(2))\ntorch.set_default_device({last})\n"
+    )
+    assert [finding.code for finding in found(text, tmp_path)] == codes
+
+
 def test_driven_files_are_entered_by_their_program_alone(tmp_path: Path) -> None:
     """A faulty class that the program never builds is the program's own business."""
     library = (
