@@ -123,7 +123,8 @@ def _index(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
 
 
 def _index_put(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """_index_put_impl_ in TensorAdvancedIndexing.cpp: make_info brings the indices to the tensor, wherever they are"""
+    """_index_put_impl_ in TensorAdvancedIndexing.cpp: make_info brings the indices to the tensor, wherever they are; so
+    torch/_subclasses/fake_impls.py asks of the values alone."""
     target, indices, value = args[:3]
     if value.device != target.device and not _fills(target, indices, value):
         raise two_devices(target.device, value.device)
