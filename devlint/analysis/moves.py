@@ -11,6 +11,7 @@ from devlint.analysis.names import assigned_in
 from devlint.analysis.origins import Origin
 from devlint.analysis.results import may_be_module
 from devlint.analysis.values import POISON, Function, Instance, Mapping, Sequence, Tensor, Value
+from devlint.analysis.visiting import held
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted
 
@@ -158,10 +159,7 @@ def note_rebuilt(machine: Machine, old: Instance, new: Instance, node: ir.Node, 
 
 def _hands_on(value: ir.Expr, new: Instance, frame: Frame) -> bool:
     """Whether a function of the program's gives a module that its caller has made before."""
-    if not isinstance(value, ir.Call) or not isinstance(value.function, ir.Name):
-        return False
-    name = value.function.id
-    if not isinstance(frame.names.get(name) or frame.namespace.names.get(name), Function):
+    if not isinstance(value, ir.Call) or not isinstance(held(value.function, frame), Function):
         return False
     return any(tensor.origin is not None and tensor.origin.frame is frame for tensor, _, _ in registered(new))
 

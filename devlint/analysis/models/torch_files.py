@@ -43,6 +43,7 @@ from devlint.analysis.values import (
     constant,
     is_none,
 )
+from devlint.analysis.visiting import held
 from devlint.semantics import errors, table
 from devlint.syntax import ir
 from devlint.syntax.walk import calls, dotted, walk
@@ -178,10 +179,7 @@ def _is_fetched(load: Call) -> bool:
     source = load.node.args[0] if isinstance(load.node, ir.Call) and load.node.args else None
     made = [source, *(part.value for part in _bindings(source, load))]
     for node in made:
-        if not isinstance(node, ir.Call) or not isinstance(node.function, ir.Name):
-            continue
-        name = node.function.id
-        function = load.frame.names.get(name) or load.frame.namespace.names.get(name)
+        function = held(node.function, load.frame) if isinstance(node, ir.Call) else None
         if isinstance(function, Function):
             brought = {id(part) for part in _downloads(function.frame.namespace.module)}
             if any(id(part) in brought for part in walk(function.node.body.statements)):
