@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +22,7 @@ WORDS = BYTES.cast("Q")
 CPU_WORD = 0xFF00  # c10::Device as two bytes, little-endian: type 0 (CPU), index -1
 CUDA_TYPE = 1
 META_TYPE: int = torch._C._autograd.DeviceType.Meta.value
+SAMPLES = 16  # objects of each kind that a field is looked for in
 BACKENDS = 0b11  # CPUBit and CUDABit, the two lowest of c10::DispatchKeySet
 BACKEND_FLIP: int = BACKENDS
 for _key in (torch._C.DispatchKey.AutocastCPU, torch._C.DispatchKey.AutocastCUDA):
@@ -51,31 +51,36 @@ def cuda_word(index: int) -> int:
 
 
 def find_layout() -> Layout:
-    """Find the offsets by looking at a CPU tensor, a meta tensor and some generators, whose fields are known.
+    """Find the offsets by looking at CPU tensors, meta tensors and generators, whose fields are known.
+
+    There are many of each, made by turns and held at once: what lies in the padding of one object, or behind its end
+    (its own storage, often, which says the same device), looks like the field by chance, but not in all of them.
 
     Raises:
         LayoutError: a field is found nowhere, or in more than one place.
     """
-    host, meta = torch.empty(2, 3), torch.empty(2, 3, device="meta")
     meta_word = 0xFF00 | META_TYPE
-    tensors = ((host._cdata, CPU_WORD), (meta._cdata, meta_word))
-    storages = ((host.untyped_storage()._cdata, CPU_WORD), (meta.untyped_storage()._cdata, meta_word))
-    keys = tuple((tensor._cdata, torch._C._dispatch_keys(tensor).raw_repr()) for tensor in (host, meta))
-    # Several, of different seeds: what lies in their padding, and their state, may look like the field by chance.
-    generators: list[Any] = [torch.Generator().manual_seed(7919 * seed) for seed in range(16)]
+    tensors: list[tuple[torch.Tensor, int]] = []
+    for size in range(1, SAMPLES):
+        host, meta = torch.empty(2, size), torch.empty(2, size, device="meta")
+        # A view is made without a storage: its neighbour in memory is another tensor, of the other device.
+        tensors += [(host, CPU_WORD), (meta, meta_word), (host.detach(), CPU_WORD), (meta.detach(), meta_word)]
+    storages = [(tensor.untyped_storage()._cdata, word) for tensor, word in tensors]
+    keys = [torch._C._dispatch_keys(tensor).raw_repr() for tensor, _ in tensors]
+    generators: list[Any] = [torch.Generator().manual_seed(7919 * seed) for seed in range(SAMPLES)]
+    objects = [tensor._cdata for tensor, _ in tensors]
+    words = [word for _, word in tensors]
     return Layout(
-        tensor_storage=_only("storage", range(16, 64, 8), lambda at: WORDS[(host._cdata + at) >> 3] == storages[0][0]),
-        tensor_device=_only(
-            "device", range(16, 256, 2), lambda at: all(HALVES[(a + at) >> 1] == w for a, w in tensors)
-        ),
-        tensor_keys=_only("key set", range(16, 256, 8), lambda at: all(WORDS[(a + at) >> 3] == w for a, w in keys)),
-        storage_device=_only(
-            "storage device", range(16, 128, 2), lambda at: all(HALVES[(a + at) >> 1] == w for a, w in storages)
-        ),
+        tensor_storage=_only("storage", WORDS, range(16, 64, 8), objects, [storage for storage, _ in storages]),
+        tensor_device=_only("device", HALVES, range(16, 256, 2), objects, words),
+        tensor_keys=_only("key set", WORDS, range(16, 256, 8), objects, keys),
+        storage_device=_only("storage device", HALVES, range(16, 128, 2), [at for at, _ in storages], words),
         generator_device=_only(
             "generator device",
+            HALVES,
             range(16, 96, 2),
-            lambda at: all(HALVES[(generator._cdata + at) >> 1] == CPU_WORD for generator in generators),
+            [generator._cdata for generator in generators],
+            [CPU_WORD] * len(generators),
         ),
         compressed_parts=_compressed_parts(),
     )
@@ -83,21 +88,23 @@ def find_layout() -> Layout:
 
 def _compressed_parts() -> int:
     """Find where a CSR tensor has its pointers to row pointers, column indices and values, which stand in a row."""
-    rows, columns, values = torch.tensor([0, 1]), torch.tensor([0]), torch.ones(1)
+    parts = [(torch.tensor([0, 1]), torch.tensor([0]), torch.ones(1)) for _ in range(SAMPLES)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        compressed = torch.sparse_csr_tensor(rows, columns, values, (1, 1))
-    addresses = (rows._cdata, columns._cdata, values._cdata)
-    start = compressed._cdata
-    return _only(
-        "parts of a CSR tensor",
-        range(16, 320, 8),
-        lambda at: all(WORDS[((start + at) >> 3) + i] == address for i, address in enumerate(addresses)),
-    )
+        compressed = [torch.sparse_csr_tensor(*of, (1, 1)) for of in parts]
+    objects = [tensor._cdata for tensor in compressed]
+    at = _only("row pointers", WORDS, range(16, 320, 8), objects, [rows._cdata for rows, _, _ in parts])
+    following = [(address + at >> 3) + 1 for address in objects]
+    if any(WORDS[i : i + 2].tolist() != [c._cdata, v._cdata] for i, (_, c, v) in zip(following, parts, strict=True)):
+        raise LayoutError(f"the parts of a CSR tensor of torch {torch.__version__} do not stand in a row")
+    return at
 
 
-def _only(what: str, offsets: range, holds: Callable[[int], bool]) -> int:
-    found = [offset for offset in offsets if holds(offset)]
+def _only(what: str, cells: memoryview, offsets: range, objects: list[int], expected: list[int]) -> int:
+    """Return the one offset at which each of the objects has, in cells of that size, what is expected of it."""
+    size = cells.itemsize
+    known = list(zip(objects, expected, strict=True))
+    found = [offset for offset in offsets if all(cells[(at + offset) // size] == value for at, value in known)]
     if len(found) != 1:
         raise LayoutError(f"the {what} field of torch {torch.__version__} was found at {found}")
     return found[0]

@@ -11,7 +11,8 @@ from devlint.simulated import memory
 for seed in range(200):
     rubbish = [torch.full((size,), 0xFF00, dtype=torch.int32) for size in range(1, 40)]
     held = [torch.Generator() for _ in range(4)]
-    del rubbish, held
+    kept = [torch.empty(1, device=("cpu", "meta")[i % 2]) for i in range(seed % 50)]  # makes the next ones fresh memory
+    del rubbish, held, kept[::2]
     assert memory.find_layout() == memory.LAYOUT, seed
 """
 
