@@ -20,6 +20,7 @@ from devlint.analysis.dispatch import (
 )
 from devlint.analysis.missing import missing_accelerator, too_few
 from devlint.analysis.values import (
+    NUMBER,
     UNKNOWN,
     Array,
     Bound,
@@ -134,7 +135,9 @@ def truth(machine: Machine, value: Value) -> bool | None:
 def binary(machine: Machine, operator: str, left: Value, right: Value, node: ir.Node, frame: Frame) -> Value:
     """Return `left operator right`."""
     if right.__class__ is Const and operator in _DIVIDING and counts_devices(machine, right):
-        _divide(machine, left, right, operator, node, frame)
+        if _fails(left, right):
+            too_few(machine, 0, "ZeroDivisionError", _DIVIDING[operator], node, frame)
+            return NUMBER
     for side in (left, right):
         computes = BINARY.get(side.__class__)
         if computes is not None:
@@ -151,15 +154,13 @@ _DIVIDING: Final = {
 }
 
 
-def _divide(machine: Machine, left: Value, right: Const, operator: str, node: ir.Node, frame: Frame) -> None:
-    """Division by the number of GPUs: of a number, it fails where there is none.
-
-    Raises:
-        Crash: it does.
-    """
-    if right.value == 0 and (left.__class__ in (Const, Scalar) or (isinstance(left, Unknown) and left.named)):
-        if not isinstance(left, Const) or isinstance(left.value, (int, float)):
-            too_few(machine, 0, "ZeroDivisionError", _DIVIDING[operator], node, frame)
+def _fails(left: Value, right: Const) -> bool:
+    """Whether a division is one of a number by zero."""
+    if right.value != 0:
+        return False
+    if isinstance(left, Const):
+        return isinstance(left.value, (int, float))
+    return left.__class__ is Scalar or (isinstance(left, Unknown) and left.named)
 
 
 ANY_NAME: Final = "*"

@@ -38,6 +38,7 @@ from devlint.analysis.values import (
     Scalar,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     is_none,
 )
@@ -162,7 +163,7 @@ def _index_parts(index: Value) -> list[Value]:
 def _is_part(rank: int | None, index: Value) -> bool:
     """Whether an index surely names a part of an array with dimensions of its own, not an element."""
     parts = _index_parts(index)
-    if any(part is SLICE or isinstance(part, Sequence) for part in parts):
+    if any(part is SLICE or isinstance(part, Sequence) or (isinstance(part, Array) and part.rank) for part in parts):
         return True
     numbers = sum(isinstance(part, (Const, Scalar, Array, Tensor)) and not is_none(part) for part in parts)
     if numbers < len(parts) or any(isinstance(part, Const) and isinstance(part.value, str) for part in parts):
@@ -221,6 +222,26 @@ def permutation(machine: Machine, call: Call) -> Value:
     if isinstance(given, Tensor):
         to_host(machine, given, "numpy.random.permutation", call.node, call.frame, "library")
     return Array(given.rank if isinstance(given, (Array, Tensor)) else None)
+
+
+@models("numpy.random.choice")
+def choose(machine: Machine, call: Call) -> Value | None:
+    """`np.random.choice(a, size)`: a sample of that size."""
+    return _sample(call, call.given(1, "size"))
+
+
+@models("numpy.random.randint", "numpy.random.uniform", "numpy.random.normal")
+def sample(machine: Machine, call: Call) -> Value | None:
+    """`np.random.randint(low, high, size)`: numbers drawn between two."""
+    return _sample(call, call.given(2, "size"))
+
+
+def _sample(call: Call, size: Value | None) -> Array | None:
+    if call.open or any(isinstance(value, (Tensor, Unknown)) for value in call.values()):
+        return None
+    if isinstance(size, Sequence):
+        return Array(SOME_RANK if size.open else len(size.items))
+    return Array(1) if isinstance(size, (Const, Scalar)) and not is_none(size) else None
 
 
 @method_models("numpy.random.Generator", "permutation")

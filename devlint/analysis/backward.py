@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
 from devlint.analysis.dispatch import Call, Callback, method_models, models, on
+from devlint.analysis.gathering import needs_number
 from devlint.analysis.meeting import Part, meet, tensors_in
 from devlint.analysis.results import derived
 from devlint.analysis.rows import argument_node
@@ -135,7 +136,10 @@ def gradients(machine: Machine, call: Call) -> Value | None:
 @on(METHODS, "backward")
 def backward(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     """`loss.backward()`; a gradient that is given must be where the tensor is."""
-    meet_gradient(machine, value, call.given(0, "gradient"), call, "torch.Tensor.backward", ("self", "gradient"))
+    given = call.given(0, "gradient")
+    if given is None:
+        needs_number(machine, value, call, "grad can be implicitly created only for scalar outputs")
+    meet_gradient(machine, value, given, call, "torch.Tensor.backward", ("self", "gradient"))
     run_hooks(machine, value, call)
     return NONE
 

@@ -9,6 +9,7 @@ from devlint.analysis.classes import external_bases, find
 from devlint.analysis.dispatch import METHODS, Call
 from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import contains_key, delete_mapping_item
+from devlint.analysis.modules import has_member, is_dictionary
 from devlint.analysis.plain import equal, join_all, missing
 from devlint.analysis.sequences import delete_sequence_item, extend, position_of
 from devlint.analysis.unknowns import extended
@@ -71,7 +72,7 @@ def _instance_contains(machine: Machine, container: Instance, item: Value, node:
             return truth(machine, model(machine, container, Call([item], {}, node, frame)) or UNKNOWN)
     if find(container.cls, "__contains__") is not None:
         return truth(machine, call_method(machine, container, "__contains__", Call([item], {}, node, frame)))
-    return None
+    return has_member(container, item) if container.module is not None and is_dictionary(container) else None
 
 
 def unpack(

@@ -65,6 +65,7 @@ MarkKind = Literal[
     "host",  # came from numpy, a file or another host source
     "loaded",  # torch.load
     "optimizer-state",  # state of an optimizer
+    "gathered",  # DataParallel made a vector of the numbers that its replicas returned
     "traced",  # torch.jit.trace froze the device on which it was created, or to which it is moved
 ]
 
@@ -311,10 +312,11 @@ class ParallelDevice(Event):
     """A DataParallel or DistributedDataParallel module is not on `device_ids[0]`.
 
     `replica`: a copy that DataParallel made for a GPU is asked for its parameters, and has none. `attribute`: a
-    tensor of such a copy is asked for what the program has set on the parameter.
+    tensor of such a copy is asked for what the program has set on the parameter. `gathered`: the copies return a
+    number each, and what the caller gets of them, at the root, is taken for one number.
     """
 
-    kind: Literal["elsewhere", "replica", "attribute"] = "elsewhere"
+    kind: Literal["elsewhere", "replica", "attribute", "gathered"] = "elsewhere"
     attribute: str = ""
     wrapper: str = "DataParallel"
     expected: str = "cuda:0"

@@ -60,11 +60,13 @@ class Loss:
     have been lost without a trace. `behind`: the condition whose sides are being joined, and the answer to it that gave
     the first. `counts_gpus`: that condition is an option about GPUs, so that numbers may be those of GPUs. `bounds`:
     whether what two integers become lies between them, as behind a branch; of what stands for more than was seen (items
-    of a container, ways out of a loop) nobody knows. `bounded`: how often that was said."""
+    of a container, ways out of a loop) nobody knows. `bounded`: how often that was said. `files`: what the program has
+    saved, by the name of the file: who forgets the name of one forgets what it holds."""
 
-    __slots__ = ("lost", "either", "named", "hidden", "behind", "counts_gpus", "bounds", "bounded")
+    __slots__ = ("lost", "either", "named", "hidden", "behind", "counts_gpus", "bounds", "bounded", "files")
 
-    def __init__(self) -> None:
+    def __init__(self, files: dict[Any, Value]) -> None:
+        self.files = files
         self.lost = False
         self.either = False
         self.named = False
@@ -144,6 +146,8 @@ class Loss:
             self._note_either(a, b)
         elif self.counts_gpus and (_is_index(a) or _is_index(b)):
             self.lost = True
+        elif self.files and (self._names_file(a) or self._names_file(b)):
+            self.lost = True
         if kind is Maybe or other is Maybe or is_none(a) or is_none(b):
             optional = self._with_none(a, b)
             if optional is not None:
@@ -189,6 +193,8 @@ class Loss:
             self._note_either(a, b)
             if a.value is None or b.value is None:
                 return self._with_none(a, b) or UNKNOWN
+        elif self.files and (self._names_file(a) or self._names_file(b)):
+            self.lost = True
         return self._scalars(self._as_scalar(a), self._as_scalar(b))
 
     def _devices(self, a: DeviceValue, b: DeviceValue) -> Value:
@@ -197,6 +203,9 @@ class Loss:
         self._lose_name()
         self._note_either(a, b)
         return UNKNOWN if self.behind is None else LOST_DEVICE
+
+    def _names_file(self, value: Value) -> bool:
+        return value.__class__ is Const and value.value.__class__ is str and value.value in self.files
 
     def _lose_name(self) -> None:
         self.lost = self.named = True

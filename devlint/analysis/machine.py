@@ -247,7 +247,8 @@ class Machine:
         self.world = world
         self.wanted = wanted
         self.store = Store()
-        self.loss = Loss()
+        self.files: dict[Any, Value] = {}
+        self.loss = Loss(self.files)
         self.state = State()
         self.clock = 0
         self.events: dict[tuple[Any, ...], Event] = {}
@@ -275,7 +276,6 @@ class Machine:
         """The default devices that a file set when it was imported, and the files that were imported by it."""
         self.placements = 0
         """How often a module was put on a device that the program named."""
-        self.files: dict[Any, Value] = {}
         self.launched = False
         self.entered: dict[int, DeviceValue | None] = {}
         self.options: set[tuple[str, int, int]] = set()

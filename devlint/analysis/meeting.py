@@ -13,7 +13,7 @@ from devlint.analysis.machine import Crash
 from devlint.analysis.origins import marks
 from devlint.analysis.placeholders import is_untouched
 from devlint.analysis.results import is_any_content, loaded_tensor
-from devlint.analysis.roots import trace_root, unmoved_owner
+from devlint.analysis.roots import taken_abroad, trace_root, unmoved_owner
 from devlint.analysis.staleness import is_stale
 from devlint.analysis.values import POISON, Mapping, Sequence, Tensor, Unknown, Value
 from devlint.semantics import errors
@@ -211,6 +211,9 @@ def clash(
     told: set[tuple[str, int, int]] = set()
     for tensor, part in candidates:
         kind, root = trace_root(machine, tensor, node, frame)
+        abroad = taken_abroad(machine, tensor, operands) if kind == "module-input" else None
+        if abroad is not None and abroad[0].origin is not None:
+            (tensor, part), kind, root = abroad, "mixed", abroad[0].origin.site
         if cause is not None and kind in ("mixed", "module-input", "factory"):
             kind = cause
             root = machine.site(node, frame) if cause == "index" else root

@@ -151,18 +151,19 @@ def _writes_index(node: ir.Node | None, index: int | None) -> bool:
     return index in values or f"cuda:{index}" in values
 
 
-def too_few(machine: Machine, index: int, kind: str, text: str, node: ir.Node, frame: Frame) -> NoReturn:
-    """What a program does with the number of its GPUs, or with a list of them, takes one more; nobody is told who
-    expects the exception.
+def too_few(machine: Machine, index: int, kind: str, text: str, node: ir.Node, frame: Frame) -> None:
+    """What a program does with the number of its GPUs, or with a list of them, takes one more. That is told, and what
+    comes behind is read for what it says of machines without a GPU.
 
     Raises:
-        Crash: always.
+        Crash: the program expects the exception.
     """
-    if not machine.trying and ancestors(kind).isdisjoint(machine.expected):
-        machine.consulted.add("count")
-        use_kind: UseKind = "use" if index else "query"
-        unavailable(machine, "cuda", index, machine.site(node, frame), "", None, use_kind, f"{kind}: {text}")
-    raise Crash(kind)
+    if machine.trying or not ancestors(kind).isdisjoint(machine.expected):
+        raise Crash(kind)
+    machine.consulted.add("count")
+    use_kind: UseKind = "use" if index else "query"
+    unavailable(machine, "cuda", index, machine.site(node, frame), "", None, use_kind, f"{kind}: {text}")
+    machine.store.set(machine.state, "alive", False)
 
 
 def missing_accelerator(

@@ -20,6 +20,7 @@ from devlint.analysis.module_moves import apply_registered, move
 from devlint.analysis.modules import (
     MODULE_METHODS,
     builtin_path,
+    is_dictionary,
     miss_wrapped,
     module_attribute,
     named_modules,
@@ -137,7 +138,6 @@ def _registered_as(machine: Machine, value: Instance, name: str) -> Value:
 BaseMethod: TypeAlias = "Callable[[Machine, Instance, str, Call], Value]"
 _BASE: dict[str, BaseMethod] = {}
 _SEQUENTIAL: Final = "torch.nn.Sequential"
-_DICTIONARIES: Final = ("torch.nn.ModuleDict", "torch.nn.ParameterDict")
 
 
 @on(_BASE, "parameters", "buffers")
@@ -385,7 +385,7 @@ _MOST_APPLIED: Final = 32
 
 @on(_BASE, "keys", "values", "items")
 def _dictionary(machine: Machine, value: Instance, name: str, call: Call) -> Value:
-    if builtin_path(value) not in _DICTIONARIES:
+    if not is_dictionary(value):
         return UNKNOWN
     assert value.module is not None
     pairs = [(const(n), v) for n, v in value.fields.items() if value.module.kinds.get(n)]
@@ -401,7 +401,7 @@ def _update(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     """`ModuleDict.update`: as many assignments of items."""
     assert value.module is not None
     given = call.argument(0, "modules")
-    if builtin_path(value) not in _DICTIONARIES or not isinstance(given, Mapping):
+    if not is_dictionary(value) or not isinstance(given, Mapping):
         return UNKNOWN
     for key, part in given.items.items():
         register_attribute(machine, value, str(key), part, call.node, call.frame)
@@ -410,6 +410,21 @@ def _update(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     if given.open:
         machine.store.set(value.module, "unsure", True)
     return NONE
+
+
+@on(_BASE, "__delitem__", "pop")
+def _take_out(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    """`del table[key]` and `table.pop(key)`, of a ModuleDict or ParameterDict."""
+    assert value.module is not None
+    key = constant(call.positional[0]) if call.positional else None
+    if not is_dictionary(value) or not isinstance(key, str) or key not in value.fields:
+        machine.store.set(value.module, "unsure", True)
+        return UNKNOWN
+    part = present(value.fields[key])
+    machine.store.epoch += 1
+    machine.store.remove(value.fields, key)
+    machine.store.remove(value.module.kinds, key)
+    return NONE if name == "__delitem__" else part
 
 
 @on(_BASE, "to_empty")

@@ -61,7 +61,8 @@ class Mover(NamedTuple):
 
     def origin(self, machine: Machine, tensor: Tensor) -> Origin:
         """The mark that the move leaves on what a tensor becomes."""
-        previous = tensor.origin if self.device is None or tensor.origin is None else None
+        is_sent_back = self.device == "cpu" and tensor.device not in (None, "cpu", POISON)
+        previous = tensor.origin if self.device is None or is_sent_back else None
         return machine.origin("module-moved", self.node, self.frame, self.device, self.name, previous)
 
 

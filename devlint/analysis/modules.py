@@ -380,7 +380,7 @@ def module_item(machine: Machine, value: Instance, index: Value, node: ir.Node, 
     if isinstance(index, Const):
         if isinstance(index.value, str):
             return value.fields.get(index.value, UNKNOWN)
-        if isinstance(index.value, int) and module.children is not None and not _is_dictionary(value):
+        if isinstance(index.value, int) and module.children is not None and not is_dictionary(value):
             parts = [part for _, part in members(value)]
             try:
                 return parts[index.value]
@@ -404,8 +404,17 @@ def _slice(value: Instance, module: ModuleState) -> Instance:
     return part
 
 
-def _is_dictionary(value: Instance) -> bool:
+def is_dictionary(value: Instance) -> bool:
+    """Whether a module is a ModuleDict or a ParameterDict."""
     return builtin_path(value) in ("torch.nn.ModuleDict", "torch.nn.ParameterDict")
+
+
+def has_member(value: Instance, name: Value) -> bool | None:
+    """Whether a ModuleDict or ParameterDict holds something of that name; None when that is not known."""
+    assert value.module is not None
+    if isinstance(name, Const) and isinstance(name.value, str) and value.module.kinds.get(name.value):
+        return True
+    return False if isinstance(name, Const) and not value.module.unsure else None
 
 
 def _any_child(machine: Machine, children: list[Value]) -> Value:
@@ -430,6 +439,6 @@ def iterate_module(machine: Machine, value: Instance) -> Iteration | None:
             children_of_opaque(machine, value) if module.row is not None and "indexed" in module.row.flags else None
         )
         return None if inside is None else Iteration([inside], True)
-    if _is_dictionary(value):
+    if is_dictionary(value):
         return Iteration([const(name) for name, kind in module.kinds.items() if kind], module.unsure)
     return Iteration([part for _, part in members(value)], module.unsure)

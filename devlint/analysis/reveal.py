@@ -56,6 +56,7 @@ ORIGINS: dict[MarkKind, str] = {
     "dropped": "its moved copy was dropped",
     "left-behind": "left behind by a move of its module, assigned",
     "unregistered": "in a plain container assigned",
+    "gathered": "gathered from the replicas",
 }
 """How a tensor came to be, where the kind of the mark says it badly."""
 

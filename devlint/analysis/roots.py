@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar
 
 from devlint.analysis.dispatch import Callback
 from devlint.analysis.events import CauseKind, Site
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
     from devlint.syntax import ir
+
+P = TypeVar("P")
 
 _BY_MARK: dict[str, CauseKind] = {
     "dropped": "dropped",
@@ -54,6 +56,8 @@ def trace_root(
     mark = _newest_cause(origin)
     if mark is not None:
         return _BY_MARK[mark.kind], mark.site
+    if _was_sent_back(machine, origin):
+        return "module-input", origin.site
     if origin.kind == "parameter":
         owner = _owner_call(machine, tensor)
         return ("module-input" if owner is not None or tensor.is_parameter else "mixed"), owner or site
@@ -82,7 +86,39 @@ def trace_root(
     seen = passed.call.frame.namespace is frame.namespace and not is_check
     if seen and not any(each.is_forward for each in chain):
         return "mixed", site  # who reads the file sees both, and the functions between need not be right
+    outermost = next((each for each in reversed(chain) if each.is_forward), passed)
+    if outermost.call.frame.namespace is passed.call.frame.namespace:
+        passed = outermost  # the call of the module, where what stands between is in sight, too
     return ("module-input" if passed.is_forward else "mixed"), machine.site(passed.call.node, passed.call.frame)
+
+
+def taken_abroad(machine: Machine, given: Tensor, operands: Iterable[tuple[Tensor, P]]) -> tuple[Tensor, P] | None:
+    """Of what meets an input of a module: what was placed on another device while the module ran, which is, itself,
+    where its input is."""
+    if given.origin is None:
+        return None
+    chain = _passing(machine, given, given.origin)
+    ran = next((each for each in reversed(chain) if each.is_forward), None)
+    if ran is None or not isinstance(ran.receiver, Instance) or ran.receiver.module is None:
+        return None
+    if {tensor.device for tensor, _, _ in registered(ran.receiver)} != {given.device}:
+        return None
+    for tensor, part in operands:
+        origin = tensor.origin
+        if tensor.device != given.device and origin is not None and origin.tick > ran.tick:
+            if origin.kind in ("moved", "placed"):
+                return tensor, part
+    return None
+
+
+def _was_sent_back(machine: Machine, origin: Origin) -> bool:
+    """Whether a function that has ended took a module to the CPU, which others had put on an accelerator."""
+    if origin.kind != "module-moved" or origin.device != "cpu" or origin.frame is None or origin.previous is None:
+        return False
+    if origin.frame.function is None or any(active.frame is origin.frame for active in machine.activations):
+        return False
+    before = origin.previous.find("module-moved", "moved", "placed")
+    return before is not None and before.frame is not origin.frame and before.device not in (None, "cpu", POISON)
 
 
 def _made_by_its_module(machine: Machine, origin: Origin) -> bool:

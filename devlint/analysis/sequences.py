@@ -112,6 +112,7 @@ def sequence_item(machine: Machine, value: Sequence, index: Value, node: ir.Node
     if not -len(value.items) <= position < len(value.items):
         if value.counted:
             too_few(machine, max(position, 0), "IndexError", f"{value.kind} index out of range", node, frame)
+            return UNKNOWN
         raise Crash("IndexError")
     return value.items[position]
 

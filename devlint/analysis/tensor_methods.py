@@ -15,6 +15,7 @@ from devlint.analysis.dispatch import (
 from devlint.analysis.events import (
     LegacyType,
 )
+from devlint.analysis.gathering import needs_number
 from devlint.analysis.host import pin, read_pending, synchronize, to_host
 from devlint.analysis.moves import note_transfer
 from devlint.analysis.results import (
@@ -336,6 +337,8 @@ def method_numpy(machine: Machine, value: Tensor, call: Call, name: str) -> Valu
 @on(METHODS, "item", "tolist", "__float__", "__int__")
 def method_item(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     """`.item()`, `.tolist()`: Python values; waits for the device."""
+    if name == "item":
+        needs_number(machine, value, call, "a Tensor with 2 elements cannot be converted to Scalar")
     synchronize(machine, value, call, f".{name}()")
     read_pending(machine, value, f".{name}()", call.node, call.frame)
     return NUMBER if name != "tolist" else Sequence("list", [NUMBER, NUMBER] if value.rank == 1 else [], True)

@@ -11,7 +11,7 @@ from devlint.rules.base import Diagnosis, Example, Rule, TextContext
 RULE = Rule(
     code="DEV308",
     name="parallel-device",
-    summary="A DataParallel or DDP module is not on `device_ids[0]`, or wrapper or replica lacks what the module has.",
+    summary="A DataParallel or DDP module is not on `device_ids[0]`, or wrapper or replica is not what the module is.",
     what=(
         "`nn.DataParallel(model, device_ids=[...])` called while the model's parameters are on the CPU or on another "
         "GPU than the first of `device_ids`; a `DistributedDataParallel` built over a module elsewhere than its "
@@ -21,7 +21,9 @@ RULE = Rule(
         "`.module` of a module that has a wrapper on other machines, and on this one has none.\n\n"
         "Also `next(self.parameters())` in what DataParallel runs on several GPUs: the copies that it makes for a call "
         "have no parameters. A default (`next(..., None)`) or `except StopIteration` around it is right. Nor have "
-        "these copies what the program has set on a parameter (`self.weight.fast = None`)."
+        "these copies what the program has set on a parameter (`self.weight.fast = None`).\n\n"
+        "And a module that returns a number, its loss: on several GPUs each copy returns one, the caller gets a vector "
+        "of them, and `loss.backward()` or `loss.item()` wants one number."
     ),
     why=(
         "DataParallel copies the module from `device_ids[0]` to the others at each call and expects it there. With one "
@@ -113,6 +115,11 @@ def elsewhere(event: ParallelDevice, context: TextContext) -> Iterator[Diagnosis
         message = f"`{context.text(event.root)}`: a replica of `DataParallel` has copies without `{event.attribute}`"
         trace = text.operand_trace(event, None, "a replica on one of several GPUs gets here")
         yield Diagnosis(event.root, message, event, trace, f"keep `{event.attribute}` on the module")
+        return
+    if event.kind == "gathered":
+        message = f"`{context.text(event.root)}` returns a number of each replica, and a vector of them is no number"
+        trace = text.operand_trace(event, None, "one number is needed here")
+        yield Diagnosis(event.root, message, event, trace, "take the mean: `loss = loss.mean()`")
         return
     message = f"`{event.wrapper}` expects its module on {event.expected} (`device_ids[0]`), and it is on {event.found}"
     trace = text.operand_trace(event, None, f"called with the module on {event.found} here")

@@ -39,6 +39,7 @@ ORIGINS: dict[MarkKind, str] = {
     "host": "from host memory{at}",
     "loaded": "loaded{at}",
     "optimizer-state": "state of the optimizer{at}",
+    "gathered": "gathered{at} from the replicas",
     "traced": "frozen by the trace{at}",
 }
 """How a value came to where it is, in brackets behind its device. `{at}` becomes ` at line 12`, or nothing."""
@@ -67,6 +68,7 @@ STEPS: dict[MarkKind, str] = {
     "host": "comes from host memory here",
     "loaded": "loaded{on} here",
     "optimizer-state": "the optimizer makes its state{on} here",
+    "gathered": "gathered{on} from the replicas here",
     "traced": "the trace keeps the device of its example{on} here",
 }
 """A mark as a step of the trace. `{on}` becomes ` on cpu`, `{to}` ` to cuda:0`, or nothing where it is not known."""
@@ -98,9 +100,12 @@ def at(site: Site, near: Site) -> str:
 def origin(operand: Operand, near: Site) -> str:
     """Return how the operand came to its device (`created at line 12 without `device=``); nothing if not known.
 
-    Where the newest mark stands at `near`, the finding itself says it, and the mark before it speaks.
+    Where the newest mark stands at `near`, the finding itself says it, and the mark before it speaks, if that is of
+    the same device.
     """
-    for mark in reversed(operand.marks):
+    for number, mark in enumerate(reversed(operand.marks)):
+        if number and mark.device not in (None, operand.device):
+            return ORIGINS[operand.marks[-number].kind].format(at=" here")
         if mark.site.key != near.key:
             where, how = at(mark.site, near), ORIGINS[mark.kind]
             return how.format(at=where) if where or " " in how else ""

@@ -17,6 +17,17 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 
 PROGRAMS = {
+    "a file whose name is chosen": """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--path", default=None)
+args = parser.parse_args([])
+if args.path is None:
+    args.path = "made.pt"
+    torch.save({"x": torch.ones(2, device=device)}, args.path)
+x = torch.load(args.path)["x"]
+y = torch.zeros(2, device="cpu") + x  # DEV301: gpu1 gpu2
+""",
     "files that are opened": """
 import pickle
 from pathlib import Path

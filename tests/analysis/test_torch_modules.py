@@ -222,6 +222,26 @@ n = isinstance(Point(), Hashable)  #= False
 o = isinstance(torch.zeros(2), object)  #= True
 p = isinstance(Batches(), Hashable)  #= True
 """,
+    "what a table of modules holds": """
+table = nn.ModuleDict({"a": nn.Linear(2, 2)})
+table["b"] = nn.Linear(2, 2)
+a = "a" in table  #= True
+b = "b" not in table  #= False
+c = "c" in table  #= False
+del table["a"]
+d = "a" in table  #= False
+h = len(table)  #= 1
+table["c"] = nn.Linear(2, 2).to(device)
+i = table.pop("c").weight  #= gpu
+j = "c" in table  #= False
+kept = nn.ParameterDict({"w": nn.Parameter(torch.zeros(2))})
+e = "w" in kept  #= True
+f = "v" in kept  #= False
+class Named(nn.ModuleDict):
+    def __contains__(self, name):
+        return True
+g = "x" in Named()  #= True
+""",
     "parametrizations are asked for each use": """
 from torch.nn.utils import parametrize
 class Scaled(nn.Module):

@@ -16,6 +16,52 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 """
 
 PROGRAMS = {
+    "numbers of the replicas": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(2, 2)
+    def forward(self, x):
+        out = self.body(x)
+        return out.sum(), [out.mean(), out], {"kept": out.mean().unsqueeze(0)}
+net = nn.DataParallel(Net()).to(device)
+one, (other, rows), named = net(torch.zeros(4, 2, device=device))
+a = one.dim() == (1 if torch.cuda.device_count() > 1 else 0)  #= True
+b = other.dim() == one.dim()  #= True
+c = rows.dim()  #= 2
+d = named["kept"].dim()  #= 1
+e = one.mean()  #= gpu
+e.backward(retain_graph=True)
+f = one[0].item() if one.dim() else one.item()
+try:
+    one.backward()
+    g = True
+except RuntimeError:
+    g = torch.cuda.device_count() > 1  #= True
+""",
+    "numbers of the replicas are taken for one": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(2, 2)
+    def forward(self, x):
+        return self.body(x).sum()
+net = nn.DataParallel(Net()).to(device)
+loss = net(torch.zeros(4, 2, device=device))  # DEV308: gpu2
+total = (loss * 2).item()
+loss.backward()
+""",
+    "a number that is asked of the replicas": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(2, 2)
+    def forward(self, x):
+        return self.body(x).sum()
+net = nn.DataParallel(Net()).to(device)
+loss = net(torch.zeros(4, 2, device=device))  # DEV308: gpu2
+print(loss.item())
+""",
     "pools of threads": """
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from multiprocessing.pool import ThreadPool

@@ -12,6 +12,7 @@ from devlint.analysis.derived import Kept
 from devlint.analysis.devices import resolve
 from devlint.analysis.dispatch import VALUES, Call, models
 from devlint.analysis.events import CpuInCollective, ParallelDevice, RankWithoutDevice
+from devlint.analysis.gathering import gathered
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import operand, tensors_in
 from devlint.analysis.missing import unavailable
@@ -235,8 +236,7 @@ def call_wrapped(machine: Machine, value: Instance, call: Call) -> Value:
     if not machine.device_count or not value.state.get("scatters"):
         return call_value(machine, inner, call)
     if value.state["distributed"]:
-        positional = [_scattered(machine, part, first, call) for part in call.positional]
-        return call_value(machine, inner, call.with_arguments(positional, call.keywords))
+        return call_value(machine, inner, _scatter(machine, call, first))
     if first is None:
         return call_value(machine, inner, _scatter(machine, call, None))
     if _is_elsewhere(machine, value, first, call):
@@ -251,6 +251,7 @@ def call_wrapped(machine: Machine, value: Instance, call: Call) -> Value:
         _run_replica(machine, inner, call, output)
     if find(value.cls, "gather") is not None or find(value.cls, "parallel_apply") is not None:
         return UNKNOWN if value.state.get("several") else result
+    result = gathered(machine, result, call) if replicates else result
     return _scattered(machine, result, output, call) if output != first else result
 
 
