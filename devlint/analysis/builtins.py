@@ -20,7 +20,7 @@ from devlint.analysis.dispatch import METHODS, Call, method_models, models
 from devlint.analysis.host import note_wait, read_pending
 from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import build, from_keys
-from devlint.analysis.modules import members
+from devlint.analysis.modules import is_dictionary, members
 from devlint.analysis.plain import compute, length, lift, sequence, without_repeats
 from devlint.analysis.results import first_size
 from devlint.analysis.values import (
@@ -257,6 +257,8 @@ def size(machine: Machine, call: Call) -> Value | None:
             return found if isinstance(found, Const) else SIZE
         if value.module is not None and value.module.children and not value.module.unsure:
             return const(len(members(value)))
+        if value.module is not None and is_dictionary(value) and not value.module.unsure:
+            return const(sum(map(bool, value.module.kinds.values())))
     return SIZE
 
 
