@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.machine import Crash, OutOfBudget, stands_by
@@ -228,7 +228,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     lost, named = machine.loss.lost, machine.loss.named
     state = machine.state
     before = (state.cuda_initialised, state.visible, state.visible_text)
-    defaults, imported = defaults_of(state), state.imported
+    defaults, imported, was_alive = defaults_of(state), state.imported, state.alive
     processes = (state.cuda_unused, state.cuda_used, state.may_spawn)
     state.cuda_initialised, state.cuda_unused = None, True
     importing = machine.importing
@@ -250,7 +250,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
         machine.evidence = evidence
         machine.store.log = log
         machine.loss.lost, machine.loss.named = lost, named
-        machine.import_effects[path] = _effects(state, before[1], before[2], processes[2])
+        machine.import_effects[path] = _effects(state, before[1], before[2], processes[2], was_alive)
         machine.import_defaults[path] = (_set_since(state, defaults), state.imported - imported)
         state.cuda_initialised, state.visible, state.visible_text = before
         state.default_device, state.default_type, state.current_device = defaults
@@ -261,20 +261,27 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
 
 
 def _effects(
-    state: State, visible: tuple[int, ...] | None, visible_text: str | None, may_spawn: bool
-) -> tuple[Site | None, tuple[int, ...] | None, str | None, Site | None, bool]:
-    """What an import did to CUDA and to processes: the state after it, against what was visible and allowed before."""
+    state: State, visible: tuple[int, ...] | None, visible_text: str | None, may_spawn: bool, was_alive: bool
+) -> tuple[Site | None, tuple[int, ...] | None, str | None, Site | None, bool, bool]:
+    """What an import did to CUDA and to processes: the state after it, against what was visible and allowed before.
+    Last, whether the import needs a device that the world lacks."""
     return (
         state.cuda_initialised,
         state.visible if state.visible is not visible else None,
         state.visible_text if state.visible_text is not visible_text else None,
         None if state.cuda_unused else state.cuda_used,
         state.may_spawn and not may_spawn,
+        was_alive and not state.alive,
     )
 
 
+_NO_EFFECTS: Final = (None, None, None, None, False, False)
+
+
 def _repeat_effects(machine: Machine, path: str) -> None:
-    touched, visible, text, used, spawns = machine.import_effects.get(path, (None, None, None, None, False))
+    touched, visible, text, used, spawns, dies = machine.import_effects.get(path, _NO_EFFECTS)
+    if dies:
+        machine.store.set(machine.state, "alive", False)
     if visible is not None and machine.state.cuda_initialised is None:
         machine.store.set(machine.state, "visible", visible)
         machine.store.set(machine.state, "visible_text", text)

@@ -6,7 +6,7 @@ of NVML (`nvmlInit` answers NVML_ERROR_DRIVER_NOT_LOADED or NVML_ERROR_LIBRARY_N
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from devlint.analysis.dispatch import Call, models
 from devlint.analysis.machine import Crash, text_of
@@ -25,8 +25,19 @@ def load_extension(machine: Machine, call: Call) -> Value:
     """
     machine.consulted.add("availability")
     if not machine.world.has_cuda and _has_kernels(call):
-        raise Crash("OSError")
+        _end(machine, "OSError")
     return UNKNOWN
+
+
+def _end(machine: Machine, error: str) -> NoReturn:
+    """The program ends here, unless there is a `try`: nothing behind it lacks a GPU, in what imports this file either.
+
+    Raises:
+        Crash: always.
+    """
+    if not machine.trying:
+        machine.store.set(machine.state, "alive", False)
+    raise Crash(error)
 
 
 def _has_kernels(call: Call) -> bool:
@@ -45,5 +56,5 @@ def start_management(machine: Machine, call: Call) -> Value:
     """
     machine.consulted.add("availability")
     if not machine.world.has_cuda:
-        raise Crash("NVMLError")
+        _end(machine, "NVMLError")
     return NONE
