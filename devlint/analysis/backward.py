@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.access import call_value
 from devlint.analysis.dispatch import Call, Callback, method_models, models, on
 from devlint.analysis.gathering import needs_number
-from devlint.analysis.meeting import Part, meet, tensors_in
+from devlint.analysis.meeting import Part, clash, meet, tensors_in
 from devlint.analysis.results import derived
 from devlint.analysis.rows import argument_node
 from devlint.analysis.tensor_methods import METHODS
@@ -15,7 +15,10 @@ from devlint.analysis.values import (
     NONE,
     POISON,
     UNKNOWN,
+    Bound,
+    Class,
     External,
+    Function,
     Instance,
     Sequence,
     Tensor,
@@ -25,6 +28,7 @@ from devlint.semantics import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Sequence as Items
 
     from devlint.analysis.machine import Machine
 
@@ -37,15 +41,19 @@ class Hook:
 
     `arguments`: what it is called with, None for the gradient of the tensor, on the device that the tensor has then.
     `stays`: the tensor is a parameter, which any later backward pass may reach; others are reached by the next one.
-    `gathered`: where the output is that the tensor's replica of DataParallel contributed to.
+    `gathered`: where the output is that the tensor's replica of DataParallel contributed to. `inputs`: what the forward
+    of a Function got, each of which is to be given its gradient where it is.
     """
 
-    __slots__ = ("tensor", "function", "arguments", "stays", "gathered")
+    __slots__ = ("tensor", "function", "arguments", "stays", "gathered", "inputs")
 
-    def __init__(self, tensor: Tensor, function: Value, arguments: list[Value] | None = None) -> None:
+    def __init__(
+        self, tensor: Tensor, function: Value, arguments: list[Value] | None = None, inputs: Items[Value] = ()
+    ) -> None:
         self.tensor = tensor
         self.function = function
         self.arguments = arguments
+        self.inputs = inputs
         self.stays = tensor.is_parameter
         self.gathered: str | None = None
 
@@ -92,8 +100,40 @@ def _run_hook(machine: Machine, hook: Hook, call: Call) -> None:
     kind, _, index = str(hook.tensor.device).partition(":")
     if kind == "cuda" and index:
         machine.store.set(machine.state, "current_device", int(index))
-    call_value(machine, hook.function, Callback(list(arguments), {}, call.node, call.frame))
+    answer = call_value(machine, hook.function, Callback(list(arguments), {}, call.node, call.frame))
     machine.store.set(machine.state, "current_device", before)
+    if hook.inputs:
+        _check_gradients(machine, hook, answer, call)
+
+
+def _check_gradients(machine: Machine, hook: Hook, answer: Value, call: Call) -> None:
+    """Compare what the `backward` of a Function returns with the inputs: autograd moves numbers, and refuses others.
+
+    Source: `validate_outputs` of torch/csrc/autograd/engine.cpp.
+    """
+    several = isinstance(answer, Sequence) and answer.kind == "tuple" and not answer.open
+    returned = answer.items if several and isinstance(answer, Sequence) else [answer]
+    alone = sum(isinstance(part, Tensor) for part in hook.inputs) == 1  # it is the one that takes a gradient
+    for index, (given, of) in enumerate(zip(returned, hook.inputs, strict=False)):
+        if not isinstance(given, Tensor) or not isinstance(of, Tensor) or not (alone or of.requires_grad):
+            continue
+        if 0 in (given.rank, of.rank) or given.device == of.device:
+            continue
+        if not {None, POISON} & {given.device, of.device}:
+            error = (
+                f"RuntimeError: Function {_name(hook)}Backward returned an invalid gradient at index {index} - "
+                f"expected device {of.device} but got {given.device}"
+            )
+            named = (Part(given, "strict", name="the gradient"), Part(of, "strict", name="the input"))
+            operands = list(zip((given, of), named, strict=True))
+            clash(machine, operands, "backward", call.node, call.frame, raised=error)
+
+
+def _name(hook: Hook) -> str:
+    receiver = hook.function.receiver if isinstance(hook.function, Bound) else None
+    function = hook.function.function if isinstance(hook.function, Bound) else hook.function
+    cls = receiver if isinstance(receiver, Class) else function.owner if isinstance(function, Function) else None
+    return cls.node.name if isinstance(cls, Class) else ""
 
 
 def gather_hooks(machine: Machine, before: tuple[Hook, ...], device: str) -> None:
@@ -217,10 +257,12 @@ def _tensors(result: Value) -> list[Tensor]:
 # -- autograd.Function
 
 
-def wait_for_function(machine: Machine, function: Value, context: Instance, result: Value) -> None:
+def wait_for_function(
+    machine: Machine, function: Value, context: Instance, inputs: Items[Value], result: Value
+) -> None:
     """Let the `backward` of a Function wait for the backward pass through what its forward gave."""
     outputs = _tensors(result)
     if outputs and len(outputs) == (len(result.items) if isinstance(result, Sequence) else 1):
         leaf = next((part for part in outputs if not part.is_parameter), None)
         if leaf is not None:
-            wait(machine, Hook(leaf, function, [context, *(gradient(part) for part in outputs)]))
+            wait(machine, Hook(leaf, function, [context, *(gradient(part) for part in outputs)], inputs))

@@ -245,6 +245,8 @@ def size(machine: Machine, call: Call) -> Value | None:
     if known is not None:
         return const(known)
     machine.take_for_data(value)
+    if isinstance(value, Sequence) and value.sifted:
+        return COUNT
     if isinstance(value, Tensor):
         return first_size(value)
     if isinstance(value, Const) and value.value is not None:

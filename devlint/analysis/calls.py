@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 from devlint.analysis.access import ANY_NAME, call_value, has_attribute
 from devlint.analysis.binding import annotated
 from devlint.analysis.choices import counts_gpus
-from devlint.analysis.classes import mro
 from devlint.analysis.control import one_way
+from devlint.analysis.cutting import cut
 from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, CALL, METHOD, MODELS, VALUES, Call, on
 from devlint.analysis.frames import Frame, Locals
 from devlint.analysis.importing import module_member
 from devlint.analysis.machine import RAISE, SCRIPTED, Activation, Crash
 from devlint.analysis.models import library
-from devlint.analysis.module_moves import move_module
 from devlint.analysis.plain import join_all, missing
 from devlint.analysis.remembering import REMEMBERS, recall
 from devlint.analysis.values import (
@@ -24,7 +23,6 @@ from devlint.analysis.values import (
     UNKNOWN,
     Array,
     Bound,
-    Class,
     Const,
     DeviceValue,
     External,
@@ -102,7 +100,7 @@ def _run(
     again = machine.stack.count(node)
     descends = again > 0 and _descends(machine, node, arguments, receiver)
     if len(machine.stack) >= MAX_DEPTH or again >= (MAX_DESCENT if descends else MAX_SAME_ON_STACK):
-        return _cut(machine, "depth", node, arguments, receiver)
+        return cut(machine, "depth", node, arguments, receiver)
     key = _context(machine, function, arguments, receiver)
     if key is not None:
         hit = machine.memo.get(key)
@@ -112,13 +110,13 @@ def _run(
             return remembered
     times, spent, descended = machine.contexts.get(node, (0, 0, 0))
     if times >= MAX_CONTEXTS and spent > max(MIN_STEPS_CONTEXTS, machine.budget // SHARE_OF_CONTEXTS):
-        return _cut(machine, "contexts", node, arguments, receiver)
+        return cut(machine, "contexts", node, arguments, receiver)
     machine.contexts[node] = times + 1, spent, descended
     leaves = machine.home is not None and machine.left_at is None and function.frame.namespace.path != machine.home
     if machine.home is not None and function.frame.namespace.path != machine.home:
         abroad = machine.abroad if machine.left_at is None else machine.abroad + machine.steps - machine.left_at
         if abroad > MAX_STEPS_ABROAD:
-            return _cut(machine, "other files", node, arguments, receiver)
+            return cut(machine, "other files", node, arguments, receiver)
     names = bind_parameters(machine, function, arguments, receiver)
     if leaves:
         machine.left_at = machine.steps
@@ -197,40 +195,6 @@ def untraced(machine: Machine, run: Callable[[], Value]) -> Value:
         return run()
     finally:
         machine.trace = trace
-
-
-def _cut(machine: Machine, bound: str, node: ir.Function, arguments: Call, receiver: Value | None) -> Value:
-    """The result of a call that a bound leaves out; a module whose constructor did not run is not known, nor is where
-    the modules are that were given to a function that speaks of devices."""
-    machine.count(f"cut: {bound}")
-    machine.cuts += 1
-    if node.name == "__init__" and isinstance(receiver, Instance) and receiver.module is not None:
-        machine.store.set(receiver.module, "unsure", True)
-    elif node.speaks and (node.name not in ("forward", "__call__") or _places_itself(machine, receiver)):
-        for value in (receiver, *arguments.positional, *arguments.keywords.values()):
-            if isinstance(value, Instance) and value.module is not None:
-                move_module(machine, value, None, arguments.node, arguments.frame)
-    return CUT
-
-
-def _places_itself(machine: Machine, module: Value | None) -> bool:
-    """Whether a module of the program's gives its parameters other data in a method: it may put them elsewhere."""
-    if not isinstance(module, Instance) or not isinstance(module.cls, Class):
-        return False
-    known = machine.project.placing.get(module.cls.node)
-    if known is None:
-        methods = [method for part in mro(module.cls) if isinstance(part, Class) for method in part.fields.values()]
-        written = [
-            target
-            for method in methods
-            if isinstance(method, Function)
-            for part in walk(method.node.body.statements)
-            if isinstance(part, ir.Assign)
-            for target in part.targets
-        ]
-        known = any(isinstance(target, ir.Attribute) and target.name == "data" for target in written)
-        machine.project.placing[module.cls.node] = known
-    return known
 
 
 def _result(machine: Machine, function: Function, frame: Frame, body: ir.Body, signal: Any) -> Value:

@@ -126,9 +126,10 @@ def invalid(
 ) -> str | None:
     """A string that is no device; `"cuda:-1"` with a `-1` of `get_device()` in it is told as that number.
 
-    The empty string stands for a device that somebody will set: callers out of sight may have.
+    The empty string, and a word that another file keeps (`cfg.device = "auto"`), stand for a device that somebody will
+    set: callers out of sight may have.
     """
-    if not text and machine.protocol:
+    if machine.protocol and (not text or (literal is not None and _is_kept_elsewhere(machine, literal, frame))):
         return None
     site = machine.site(node, frame)
     if literal is not None and text.endswith(":-1"):
@@ -147,6 +148,12 @@ def invalid(
         operation=operation,
     )
     return gone(machine)
+
+
+def _is_kept_elsewhere(machine: Machine, literal: Site, frame: Frame) -> bool:
+    """Whether a text stands in a file of which nothing runs now."""
+    running = {active.frame.namespace.path for active in machine.activations}
+    return literal.path not in running and literal.path != frame.namespace.path
 
 
 def negative(machine: Machine, value: Const, node: ir.Node, frame: Frame, operation: str) -> str | None:

@@ -90,7 +90,7 @@ def evaluate_comprehension(machine: Machine, node: ir.Comprehension, frame: Fram
     values: list[Value] = []
     mapping: dict[Any, Value] = {}
     rest: list[Value] = []
-    state = {"open": False, "counted": False}
+    state = {"open": False, "counted": False, "sifted": False}
 
     def run(index: int) -> None:
         if index == len(node.generators):
@@ -123,7 +123,7 @@ def evaluate_comprehension(machine: Machine, node: ir.Comprehension, frame: Fram
                     keep = False
                     break
                 if answer is None:
-                    state["open"] = True
+                    state["open"] = state["sifted"] = True
                     machine.doubts += 1
                 narrow(machine, condition, inner, True)
             try:
@@ -139,6 +139,7 @@ def evaluate_comprehension(machine: Machine, node: ir.Comprehension, frame: Fram
         values = without_repeats(values)
     made = Sequence(node.kind, values[:MAX_ITEMS], state["open"] or len(values) > MAX_ITEMS)
     made.counted = state["counted"] and len(node.generators) == 1
+    made.sifted = state["sifted"]
     return made
 
 

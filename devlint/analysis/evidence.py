@@ -79,12 +79,28 @@ def only_shows(node: ir.ExprStatement, frame: Frame) -> bool:
     if path.endswith(".is_available"):
         return True
     written = [*node.value.args, *(value for _, value in node.value.keywords)]
-    return (path in _SHOWS or _logs(node.value.function)) and all(
+    return (path in _SHOWS or _logs(node.value.function) or _only_in_texts(written)) and all(
         (isinstance(part.function, (ir.Name, ir.Attribute)) and last_name(part.function) in _PLAIN)
         or _is_beside(part, frame)
         for part in walk(written)
         if isinstance(part, ir.Call)
     )
+
+
+def _only_in_texts(written: list[ir.Expr]) -> bool:
+    """Whether each question stands inside a text that is put together of several: nothing but a reader can tell."""
+    texts = [part for part in walk(written) if isinstance(part, ir.FString) or _formats(part)]
+    inside = {id(part) for text in texts for part in walk([text])}
+    asked = [part for part in walk(written) if _asks_cuda(part)]
+    return bool(asked) and all(id(part) in inside for part in asked)
+
+
+def _formats(node: ir.Node) -> bool:
+    """Whether an expression is `"...".format(...)`."""
+    if not isinstance(node, ir.Call) or not isinstance(node.function, ir.Attribute):
+        return False
+    text = node.function.value
+    return node.function.name == "format" and isinstance(text, ir.Const) and isinstance(text.value, str)
 
 
 def _is_beside(call: ir.Call, frame: Frame) -> bool:

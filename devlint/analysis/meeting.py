@@ -188,8 +188,9 @@ def clash(
     frame: Frame,
     callee: str = "",
     cause: CauseKind | None = None,
+    raised: str = "",
 ) -> None:
-    """Tell that tensors of two devices met, find the root, and poison them.
+    """Tell that tensors of two devices met, find the root, and poison them. `raised`: the error, if it is no usual one.
 
     Raises:
         Crash: inside a `try`, whose handler the program goes to.
@@ -198,7 +199,7 @@ def clash(
         _poison(machine, operands)  # it may be the same GPU
         return
     if machine.trying:
-        error = _error(operands, operation, callee)
+        error = raised or _error(operands, operation, callee)
         if machine.is_caught(error):
             raise Crash(machine.kind_of(error))
     place = (node, frame, tuple(machine.path)) if frame.loops else None
@@ -233,7 +234,7 @@ def clash(
             continue
         if tensor.assumed:
             continue
-        _emit(machine, operands, (tensor, part), operation, node, frame, callee, kind, root)
+        _emit(machine, operands, (tensor, part), operation, node, frame, callee, kind, root, raised)
         if place is not None:
             machine.clashed.add(place)
         if kind == "attached":
@@ -276,7 +277,7 @@ def clash_in_check(
     guilty = (stale or on_cpu or [_guilty_accelerator(known)])[0]
     kind, root = trace_root(machine, guilty[0], check, frame, is_check=True)
     operation = "assert" if isinstance(node, ir.Assert) else "raise"
-    _emit(machine, operands, guilty, operation, node, frame, "", kind, root, raised)
+    _emit(machine, operands, guilty, operation, node, frame, "", kind, root, raised, is_check=True)
 
 
 def _guilty_accelerator(operands: Items[tuple[Tensor, Part]]) -> tuple[Tensor, Part]:
@@ -334,6 +335,7 @@ def _emit(
     kind: CauseKind,
     root: Site,
     raised: str = "",
+    is_check: bool = False,
 ) -> None:
     if MixedDevices not in machine.wanted:
         return
@@ -353,7 +355,7 @@ def _emit(
         site,
         root,
         error=raised or _error(operands, operation, callee),
-        checked=raised != "",
+        checked=is_check,
         operation=operation,
         operands=tuple(described),
         guilty=position,

@@ -19,7 +19,7 @@ from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import FIRST_GPU, Crash, Machine, OutOfBudget, State
 from devlint.analysis.outcomes import MAIN, Outcome, Pass, called_by_roots, stands, take_imports, taken_over
 from devlint.analysis.project import Project, module_name, repeat_defaults, run_body, run_file
-from devlint.analysis.reading import settle, weigh_evidence
+from devlint.analysis.reading import NEEDS_GPU, settle, weigh_evidence
 from devlint.analysis.settings import forget_settings
 from devlint.analysis.store import Delta
 from devlint.analysis.values import DeviceValue
@@ -195,8 +195,9 @@ class _Runner:
                     collected.extend(outcome.events.values())
                 if MAIN in outcomes:
                     self.led.update(dict.fromkeys(outcomes[MAIN].reached))
-            for events in machine.import_events.values():
-                collected.extend(weigh_evidence(events).values())
+            for imported, events in machine.import_events.items():
+                needs_gpu = any(kind == NEEDS_GPU for kind, _ in machine.import_evidence.get(imported, ()))
+                collected.extend(weigh_evidence(events, launched=needs_gpu).values())
             self.analysis.statistics.update(machine.statistics)
             machine.namespaces.clear()
             machine.with_settings.clear()

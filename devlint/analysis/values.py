@@ -279,10 +279,11 @@ class Sequence(Value):
     """A list, tuple, set or generator object: a known prefix, and perhaps more. `items` is replaced, never mutated.
 
     `kind` names the type; `replica` is the generator of the parameters that a replica of DataParallel does not have.
-    `is_shape`: it is the shape of a tensor, or a part of one. `counted`: it has an item for each GPU.
+    `is_shape`: it is the shape of a tensor, or a part of one. `counted`: it has an item for each GPU. `sifted`: its
+    items were chosen by a condition that is not decided; it may be empty.
     """
 
-    __slots__ = ("kind", "items", "open", "born", "is_shape", "counted")
+    __slots__ = ("kind", "items", "open", "born", "is_shape", "counted", "sifted")
 
     def __init__(self, kind: str, items: list[Value], open: bool = False) -> None:
         self.kind = kind
@@ -291,6 +292,7 @@ class Sequence(Value):
         self.born = birth()
         self.is_shape = False
         self.counted = False
+        self.sifted = False
 
     def __repr__(self) -> str:
         return f"Sequence({self.kind}, {self.items}{', ...' if self.open else ''})"

@@ -136,6 +136,34 @@ def test_a_name_that_only_a_library_knows_is_somebody_elses(
     assert severity(tmp_path) == expected
 
 
+BESIDE = """\
+import os
+import torch
+from pathlib import Path
+HERE = Path(__file__).parent
+def build(name):
+    net = torch.nn.Linear(2, 2)
+    folder = {folder}
+    net.load_state_dict(torch.load(os.path.join(folder, "net.pt")))
+    return net
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+print(build("net").to(device))
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "expected"),
+    [
+        ("os.path.join(os.path.dirname(os.path.realpath(__file__)), 'weights')", "advice"),
+        ("HERE / 'weights'", "advice"),
+        ("os.path.join('weights', name)", "error"),
+    ],
+)
+def test_what_lies_beside_the_code_was_published_with_it(folder: str, expected: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(BESIDE.format(folder=folder))
+    assert severity(tmp_path) == [expected]
+
+
 def test_what_a_program_that_saves_loads_in_a_library_is_its_own(tmp_path: Path) -> None:
     (tmp_path / "part.py").write_text(PART.format(path="path", helper=""))
     (tmp_path / "program.py").write_text(USES)

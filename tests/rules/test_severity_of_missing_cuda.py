@@ -150,6 +150,19 @@ MEANT = {
         args = parser.parse_args()
         print(torch.ones(2).cuda())
         """,
+    "asks after it divided by their number": """\
+        import os
+        import torch
+        settings = {"gpus": torch.cuda.device_count()}
+        settings["share"] = os.cpu_count() // settings["gpus"]
+        print(torch.ones(2, device="cuda" if settings["gpus"] > 0 else "cpu"))
+        """,
+    "asks after it took the first of them": """\
+        import torch
+        names = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
+        first = names[0]
+        print(torch.ones(2, device=first if torch.cuda.is_available() else "cpu"))
+        """,
     "prints what its own helper chose": """\
         import torch
         def pick():
@@ -320,6 +333,16 @@ NOT_SHOWN = {
         import torch
         from importlib.metadata import version
         print("cuda", torch.cuda.is_available(), "torch", version("torch"))
+        print(torch.ones(2).cuda())
+        """,
+    "puts the answer into a text": """\
+        import torch
+        class Log:
+            def log(self, text):
+                print(text)
+        logger = Log()
+        logger.log("CUDA available: {:}".format(torch.cuda.is_available()))
+        logger.log(f"CUDA available: {torch.cuda.is_available()}")
         print(torch.ones(2).cuda())
         """,
     "keeps the answer and shows it": """\

@@ -12,6 +12,7 @@ from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, METHODS, Call, method
 from devlint.analysis.events import MixedDevices, MovedParameter, Operand, Site
 from devlint.analysis.leaves import moved_leaf
 from devlint.analysis.machine import Crash
+from devlint.analysis.meeting import Part, meet
 from devlint.analysis.models.copying import copied
 from devlint.analysis.models.torch_files import relocated
 from devlint.analysis.origins import marks
@@ -156,9 +157,31 @@ def step(machine: Machine, value: Instance, call: Call) -> Value:
     """`optimizer.step(closure)`: calls the closure; makes state at the first step, which must stay with parameters."""
     closure = call.given(0, "closure")
     loss = NONE if closure is None else call_value(machine, closure, call.with_arguments([]))
+    if value.state.get(CLASS_NAME) == "LBFGS":
+        _join_gradients(machine, value, call)
     if value.state.get("keeps"):
         _keep_state(machine, value, call)
+        _fill_books(machine, value)
     return loss
+
+
+def _join_gradients(machine: Machine, value: Instance, call: Call) -> None:
+    """L-BFGS makes one vector of all gradients (`_gather_flat_grad` in torch/optim/lbfgs.py)."""
+    parts = [Part(tensor, "strict", name="the gradient of a parameter") for tensor in value.state.get("params", ())]
+    meet(machine, parts, "cat", call.node, call.frame, "torch.cat")
+
+
+def _fill_books(machine: Machine, value: Instance) -> None:
+    """The `state` of an optimizer of the user's own after a step of torch's: tensors where each parameter is."""
+    books = value.fields.get("state")
+    if not isinstance(books, Mapping) or books.open:
+        return
+    made: dict[Any, Value] = {
+        key_of(tensor): Mapping({"step": UNKNOWN}, derived(tensor), True) for tensor in value.state.get("params", ())
+    }
+    if made.keys() - books.items.keys():
+        machine.store.epoch += 1
+        machine.store.set(books, "items", {**made, **books.items})
 
 
 def _keep_state(machine: Machine, value: Instance, call: Call) -> None:

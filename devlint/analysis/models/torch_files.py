@@ -160,8 +160,8 @@ def _program(machine: Machine, call: Call) -> str:
 
 
 def is_foreign(machine: Machine, call: Call) -> bool:
-    """Whether what is loaded is somebody else's: a document gives it to its readers, a download brought it, or a file
-    that the program imports names it, where the program does not."""
+    """Whether what is loaded is somebody else's: a document gives it to its readers, a download brought it, it lies
+    beside the code, or a file that the program imports names it, where the program does not."""
     here = call.frame.namespace
     source = machine.project.source(here.path)
     if source is not None and source.kind != "python":
@@ -171,7 +171,20 @@ def is_foreign(machine: Machine, call: Call) -> bool:
     if text is not None and program is not None and here.path != _program(machine, call):
         if os.path.basename(text) not in program.text:
             return True
-    return _is_fetched(call) or any(_brings(node, call) for node in _downloads(here.module))
+    return _is_fetched(call) or _lies_beside(call) or any(_brings(node, call) for node in _downloads(here.module))
+
+
+def _lies_beside(load: Call) -> bool:
+    """Whether the name of what is loaded is made from where the code lies: it was published with it."""
+    source = load.node.args[0] if isinstance(load.node, ir.Call) and load.node.args else None
+    waiting, seen = [source], set()
+    while waiting:
+        node = waiting.pop()
+        for part in walk([node] if node is not None else []):
+            if isinstance(part, ir.Name) and part.id not in seen:
+                seen.add(part.id)
+                waiting += [made.value for made in _bindings(part, load)]
+    return "__file__" in seen
 
 
 def _is_fetched(load: Call) -> bool:
@@ -188,9 +201,14 @@ def _is_fetched(load: Call) -> bool:
 
 
 def _bindings(source: ir.Expr | None, load: Call) -> list[ir.Assign]:
-    """Where the function (or file) around a load gives the name of what is loaded its value."""
+    """Where the function around a load, or its file, gives the name of what is loaded its value."""
     function, name = load.frame.function, dotted(source)
-    body = load.frame.namespace.module.body if function is None else function.body.statements
+    body = load.frame.namespace.module.body
+    own = [] if function is None else _bound(name, function.body.statements)
+    return own or _bound(name, body if function is None else [part for part in body if isinstance(part, ir.Assign)])
+
+
+def _bound(name: str, body: list[ir.Stmt]) -> list[ir.Assign]:
     return [part for part in walk(body) if isinstance(part, ir.Assign) and name and name in map(dotted, part.targets)]
 
 

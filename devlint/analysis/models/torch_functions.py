@@ -435,7 +435,7 @@ def apply_function(machine: Machine, call: Call) -> Value:
         result = derived(result)  # what is given back as it came is another tensor
     backward = find(cls, "backward")
     if backward is not None and isinstance(backward[0], Function):
-        wait_for_function(machine, bind_to_class(backward[0], cls), context, result)
+        wait_for_function(machine, bind_to_class(backward[0], cls), context, arguments, result)
     return result
 
 

@@ -1,0 +1,61 @@
+"""What is not known any more after a call that a bound leaves out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devlint.analysis.classes import mro
+from devlint.analysis.meeting import tensors_in
+from devlint.analysis.module_moves import move_module
+from devlint.analysis.values import CUT, UNKNOWN, Class, Function, Instance, Value, present
+from devlint.syntax import ir
+from devlint.syntax.walk import walk
+
+if TYPE_CHECKING:
+    from devlint.analysis.dispatch import Call
+    from devlint.analysis.machine import Machine
+
+
+def cut(machine: Machine, bound: str, node: ir.Function, arguments: Call, receiver: Value | None) -> Value:
+    """The result of a call that a bound leaves out; a module whose constructor did not run is not known, nor is where
+    the modules are that were given to a function that speaks of devices, nor which tensors objects hold by now."""
+    machine.count(f"cut: {bound}")
+    machine.cuts += 1
+    if node.name == "__init__" and isinstance(receiver, Instance) and receiver.module is not None:
+        machine.store.set(receiver.module, "unsure", True)
+    elif node.speaks and (node.name not in ("forward", "__call__") or _places_itself(machine, receiver)):
+        for value in (receiver, *arguments.positional, *arguments.keywords.values()):
+            if isinstance(value, Instance) and value.module is not None:
+                move_module(machine, value, None, arguments.node, arguments.frame)
+    for value in (receiver, *arguments.positional, *arguments.keywords.values()):
+        if isinstance(value, Instance) and isinstance(value.cls, Class):
+            _forget_tensors(machine, value)
+    return CUT
+
+
+def _forget_tensors(machine: Machine, value: Instance) -> None:
+    """Others may stand in the fields of an object by now; what a module registers is moved, if at all."""
+    kinds = value.module.kinds if value.module is not None else {}
+    for name, field in list(value.fields.items()):
+        if not kinds.get(name) and tensors_in(present(field)):
+            machine.store.put(value.fields, name, UNKNOWN)
+
+
+def _places_itself(machine: Machine, module: Value | None) -> bool:
+    """Whether a module of the program's gives its parameters other data in a method: it may put them elsewhere."""
+    if not isinstance(module, Instance) or not isinstance(module.cls, Class):
+        return False
+    known = machine.project.placing.get(module.cls.node)
+    if known is None:
+        methods = [method for part in mro(module.cls) if isinstance(part, Class) for method in part.fields.values()]
+        written = [
+            target
+            for method in methods
+            if isinstance(method, Function)
+            for part in walk(method.node.body.statements)
+            if isinstance(part, ir.Assign)
+            for target in part.targets
+        ]
+        known = any(isinstance(target, ir.Attribute) and target.name == "data" for target in written)
+        machine.project.placing[module.cls.node] = known
+    return known
