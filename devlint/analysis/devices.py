@@ -124,12 +124,8 @@ def resolve(
 def invalid(
     machine: Machine, text: str, node: ir.Node, frame: Frame, operation: str, literal: Site | None
 ) -> str | None:
-    """A string that is no device; `"cuda:-1"` with a `-1` of `get_device()` in it is told as that number.
-
-    The empty string, and a word that another file keeps (`cfg.device = "auto"`), stand for a device that somebody will
-    set: callers out of sight may have.
-    """
-    if machine.protocol and (not text or (literal is not None and _is_kept_elsewhere(machine, literal, frame))):
+    """A string that is no device; `"cuda:-1"` with a `-1` of `get_device()` in it is told as that number."""
+    if _is_for_others(machine, text, literal, frame):
         return None
     site = machine.site(node, frame)
     if literal is not None and text.endswith(":-1"):
@@ -150,10 +146,13 @@ def invalid(
     return gone(machine)
 
 
-def _is_kept_elsewhere(machine: Machine, literal: Site, frame: Frame) -> bool:
-    """Whether a text stands in a file of which nothing runs now."""
-    running = {active.frame.namespace.path for active in machine.activations}
-    return literal.path not in running and literal.path != frame.namespace.path
+def _is_for_others(machine: Machine, text: str, literal: Site | None, frame: Frame) -> bool:
+    """Whether a text stands for a device that somebody will set, as callers out of sight may have: it is empty, or
+    stands in a file of which nothing runs now (`cfg.device = "auto"`)."""
+    if not machine.protocol or machine.importing:
+        return False
+    running = {active.frame.namespace.path for active in machine.activations} | {frame.namespace.path}
+    return not text or (literal is not None and literal.path not in running)
 
 
 def negative(machine: Machine, value: Const, node: ir.Node, frame: Frame, operation: str) -> str | None:
@@ -352,6 +351,8 @@ def torch_device(machine: Machine, call: Call) -> Value | None:
     site = machine.site(call.node, call.frame)
     if isinstance(first, Const) and isinstance(first.value, str):
         parsed = parse_device(first.value)
+        if parsed is None and _is_for_others(machine, first.value, first.site, call.frame):
+            return UNKNOWN
         if parsed is None:
             machine.crash(
                 InvalidDevice,
