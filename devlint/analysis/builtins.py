@@ -97,13 +97,29 @@ def text(machine: Machine, call: Call) -> Value | None:
     known = as_text(value)
     if known is not None and isinstance(known.value, str):
         return known
-    return compute(machine, str, call.positional, call) or STRING
+    return _text_of_class(value) or compute(machine, str, call.positional, call) or STRING
+
+
+_WRITTEN = {
+    "torch.Tensor": "torch.Tensor",
+    "torch.nn.Parameter": "torch.nn.parameter.Parameter",
+    "numpy.ndarray": "numpy.ndarray",
+    **{f"builtins.{cls.__name__}": cls.__name__ for cls in (bool, dict, float, int, list, set, str, tuple)},
+}
+"""How Python writes the classes that data are of."""
+
+
+def _text_of_class(value: Value) -> Value | None:
+    """The text of a class: `str(type(x))`."""
+    written = _WRITTEN.get(value.path) if isinstance(value, External) else None
+    return None if written is None else const(f"<class '{written}'>")
 
 
 @models("builtins.repr", "builtins.ascii")
 def representation(machine: Machine, call: Call) -> Value | None:
     """`repr(x)`."""
-    return compute(machine, repr, call.positional, call) or STRING
+    known = _text_of_class(call.positional[0]) if call.positional else None
+    return known or compute(machine, repr, call.positional, call) or STRING
 
 
 @models("builtins.format")

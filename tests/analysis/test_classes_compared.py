@@ -36,6 +36,10 @@ KNOWN = {
     "type(other) in (Net, nn.Linear)": False,
     "type(other) in [Net, Other]": True,
     "type(torch.zeros(2)) in (list, tuple)": False,
+    "str(type(torch.zeros(2))) == \"<class 'torch.Tensor'>\"": True,
+    "'torch.tensor' in str(type(torch.zeros(2)))": False,
+    "'ndarray' in repr(type(torch.zeros(2).numpy()))": True,
+    "str(type([])) == \"<class 'list'>\"": True,
 }
 UNKNOWN = ["type(net) == elsewhere.Net", "type(layer) in (elsewhere.Linear,)", "type(elsewhere.net) is nn.Linear"]
 
