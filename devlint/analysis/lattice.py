@@ -65,8 +65,8 @@ class Loss:
 
     __slots__ = ("lost", "either", "named", "hidden", "behind", "counts_gpus", "bounds", "bounded", "files")
 
-    def __init__(self, files: dict[Any, Value]) -> None:
-        self.files = files
+    def __init__(self, files: dict[Any, Value] | None = None) -> None:
+        self.files = {} if files is None else files
         self.lost = False
         self.either = False
         self.named = False

@@ -181,6 +181,17 @@ def test_what_is_harmless_is_lost_in_silence(a: Value, b: Value, joined: object)
     assert not loss.lost
 
 
+@pytest.mark.parametrize("other", [UNKNOWN, NONE, const("other.pt"), STRING])
+def test_the_name_of_a_saved_file_is_lost_aloud(other: Value) -> None:
+    for pair in ((const("made.pt"), other), (other, const("made.pt"))):
+        loss = Loss({"made.pt": NET})
+        loss.values(*pair)
+        assert loss.lost
+        silent = Loss({"another.pt": NET})
+        silent.values(*pair)
+        assert not silent.lost
+
+
 def test_of_many_integers_the_bounds_are_known() -> None:
     loss, joined = Loss(), const(0)
     for number in range(1, 20):
