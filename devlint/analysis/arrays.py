@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from devlint.analysis.access import call_value
 from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import (
     ASSIGN_ITEM,
@@ -163,12 +165,17 @@ def _index_parts(index: Value) -> list[Value]:
 def _is_part(rank: int | None, index: Value) -> bool:
     """Whether an index surely names a part of an array with dimensions of its own, not an element."""
     parts = _index_parts(index)
-    if any(part is SLICE or isinstance(part, Sequence) or (isinstance(part, Array) and part.rank) for part in parts):
+    if any(part is SLICE or isinstance(part, Sequence) or _is_array(part) for part in parts):
         return True
     numbers = sum(isinstance(part, (Const, Scalar, Array, Tensor)) and not is_none(part) for part in parts)
     if numbers < len(parts) or any(isinstance(part, Const) and isinstance(part.value, str) for part in parts):
         return False
     return rank is not None and numbers < rank < SOME_RANK
+
+
+def _is_array(part: Value) -> bool:
+    """Whether an index is surely an array of numbers, not one."""
+    return isinstance(part, Array) and 0 < (part.rank or 0) < SOME_RANK
 
 
 def _part_rank(rank: int | None, index: Value) -> int | None:
@@ -224,38 +231,25 @@ def permutation(machine: Machine, call: Call) -> Value:
     return Array(given.rank if isinstance(given, (Array, Tensor)) else None)
 
 
-@models("numpy.random.choice")
-def choose(machine: Machine, call: Call) -> Value | None:
-    """`np.random.choice(a, size)`: a sample of that size."""
-    return _sample(call, call.given(1, "size"))
-
-
-@models("numpy.random.randint", "numpy.random.uniform", "numpy.random.normal")
-def sample(machine: Machine, call: Call) -> Value | None:
-    """`np.random.randint(low, high, size)`: numbers drawn between two."""
-    return _sample(call, call.given(2, "size"))
-
-
-def _sample(call: Call, size: Value | None) -> Array | None:
-    if call.open or any(isinstance(value, (Tensor, Unknown)) for value in call.values()):
-        return None
-    if isinstance(size, Sequence):
-        return Array(SOME_RANK if size.open else len(size.items))
-    return Array(1) if isinstance(size, (Const, Scalar)) and not is_none(size) else None
-
-
 @method_models("numpy.random.Generator", "permutation")
 def permute(machine: Machine, instance: Instance, call: Call) -> Value:
     """`rng.permutation(n)`."""
     return permutation(machine, call)
 
 
-@method_models(
-    "numpy.random.Generator",
-    *"random rand randn normal uniform integers randint standard_normal choice".split(),
-)
-def draw(machine: Machine, instance: Instance, call: Call) -> Value:
-    """Numbers drawn: an array where a size is given."""
-    if not call.positional and "size" not in call.keywords:
-        return NUMBER
-    return Array(SOME_RANK)
+@models("numpy.random.choice")
+def choose(machine: Machine, call: Call) -> Value | None:
+    """`np.random.choice(xs)` is one of them, whatever they are; with a size, or of a number, what the row says."""
+    given, size = call.argument(0, "a"), call.given(1, "size")
+    of_some = isinstance(given, (Array, Sequence, Unknown)) and not tensors_in(given)
+    return Array(None, None, True) if of_some and (size is None or is_none(size)) else None
+
+
+def _drawn_by(path: str) -> Callable[[Machine, Instance, Call], Value]:
+    """What a generator draws by a method that has a function of that path beside it: the same."""
+    return lambda machine, instance, call: call_value(machine, External(path), call)
+
+
+for _name in "random rand randn normal uniform randint standard_normal choice".split():
+    method_models("numpy.random.Generator", _name)(_drawn_by(f"numpy.random.{_name}"))
+method_models("numpy.random.Generator", "integers")(_drawn_by("numpy.random.randint"))

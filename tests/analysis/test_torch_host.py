@@ -37,6 +37,28 @@ for i in np.random.permutation(len(losses)):
 rows = np.random.default_rng().permutation(np.zeros((3, 2)))  #= ndarray
 rows[0] = torch.zeros(2)
 """,
+    "places that are drawn": """
+kept = np.zeros(8)
+rng = np.random.default_rng(0)
+x = torch.ones(4, device=device)
+kept[rng.integers(8)] = x[0]
+kept[rng.integers(0, 8)] = x.max()
+kept[rng.choice(8)] = x.sum()
+kept[np.random.choice(8)] = x.mean()
+kept[np.random.choice([1, 2])] = x.min()
+mode = np.random.choice(["train", "test"])
+a = x.cpu() if mode == "train" else x.cpu()  #= cpu
+b = isinstance(rng.choice(8, size=2), np.ndarray)  #= True
+kept[rng.integers(0, 8, 2)] = x[:2].cpu()
+""",
+    "several places that are drawn": """
+kept = np.zeros(8)
+kept[np.random.default_rng(0).choice(8, 2)] = torch.ones(2, device=device)  # DEV402: gpu1 gpu2
+""",
+    "places that a function draws": """
+kept = np.zeros(8)
+kept[np.random.choice(len(kept), 2, p=np.ones(8) / 8)] = torch.ones(2, device=device)  # DEV402: gpu1 gpu2
+""",
     "a row of an array in another order": """
 losses = np.zeros((5, 1))
 for i in np.random.permutation(len(losses)):
