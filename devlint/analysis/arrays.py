@@ -137,7 +137,7 @@ def array_attribute(machine: Machine, value: Array, name: str, node: ir.Node, fr
 def array_item(machine: Machine, value: Array, index: Value, node: ir.Node, frame: Frame) -> Value:
     """`array[index]`: an array or a number."""
     _convert_index(machine, index, node, frame)
-    rank = _part_rank(value.rank, index)
+    rank = None if isinstance(index, Array) and index.may_be_number else _part_rank(value.rank, index)
     return NUMBER if rank == 0 and value.rank != 0 else Array(rank, value.source, rank is None)
 
 
@@ -154,7 +154,7 @@ def assign_array_item(machine: Machine, value: Array, index: Value, new: Value, 
 def _convert_index(machine: Machine, index: Value, node: ir.Node, frame: Frame) -> None:
     """Tensors among the indices are converted, but for one that is a number, which is asked for it."""
     for part in _index_parts(index):
-        if isinstance(part, Tensor) and part.rank != 0 and not part.is_element and part.size != 1:
+        if isinstance(part, Tensor) and part.rank != 0 and not part.is_element and (part.rank, part.size) != (1, 1):
             to_host(machine, part, "numpy indexing", node, frame, "library")
 
 

@@ -44,6 +44,7 @@ from devlint.analysis.values import (
     Value,
     const,
 )
+from devlint.semantics import libraries
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -100,18 +101,9 @@ def text(machine: Machine, call: Call) -> Value | None:
     return _text_of_class(value) or compute(machine, str, call.positional, call) or STRING
 
 
-_WRITTEN = {
-    "torch.Tensor": "torch.Tensor",
-    "torch.nn.Parameter": "torch.nn.parameter.Parameter",
-    "numpy.ndarray": "numpy.ndarray",
-    **{f"builtins.{cls.__name__}": cls.__name__ for cls in (bool, dict, float, int, list, set, str, tuple)},
-}
-"""How Python writes the classes that data are of."""
-
-
 def _text_of_class(value: Value) -> Value | None:
     """The text of a class: `str(type(x))`."""
-    written = _WRITTEN.get(value.path) if isinstance(value, External) else None
+    written = libraries.WRITTEN.get(value.path) if isinstance(value, External) else None
     return None if written is None else const(f"<class '{written}'>")
 
 

@@ -116,7 +116,8 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return compare_tensors(machine, symbol, left, right, node, frame)
     if isinstance(left, Array) or isinstance(right, Array):
-        return Array(_common_rank(left, right))
+        arrays = [side for side in (left, right) if isinstance(side, Array)]
+        return Array(_common_rank(left, right), None, all(side.may_be_number for side in arrays))
     if isinstance(left, Sequence) and isinstance(right, Sequence) and symbol in ("==", "!="):
         same = _same_items(left, right)
         return BOOL if same is None else const(same is (symbol == "=="))

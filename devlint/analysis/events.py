@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 
 @dataclass(slots=True, eq=False)
@@ -332,27 +332,33 @@ class WrapperAttribute(Event):
     name: str = ""
 
 
+Way: TypeAlias = frozenset[tuple[Any, bool]]
+"""What was assumed on a way: conditions with their answers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wrapped:
     """A module that was asked for its `.module` and had one: in which world, on which way, and on which way it got its
-    wrapper; `since` is None where that is none of torch's."""
+    wrapper, without what the program's options say by themselves; `since` is None where that is none of torch's."""
 
     world: str
-    when: frozenset[tuple[Any, bool]]
-    since: frozenset[tuple[Any, bool]] | None
+    when: Way
+    since: Way | None
 
 
-def way(choices: Iterable[Choice]) -> frozenset[tuple[Any, bool]]:
+def way(choices: Iterable[Choice]) -> Way:
     """What was assumed on a way: conditions by name, or by where they stand."""
     return frozenset((choice.condition or (choice.site and choice.site.key), choice.value) for choice in choices)
 
 
 @dataclass(frozen=True, slots=True)
 class WrapperMissing(Event):
-    """A module that no DataParallel (DDP) is around was asked for the `.module` inside; `text` is it as written."""
+    """A module that no DataParallel (DDP) is around was asked for the `.module` inside; `text` is it as written.
+    `given`: what was assumed on the way that no option of the program says by itself."""
 
     text: str = ""
     class_name: str = ""
+    given: Way = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

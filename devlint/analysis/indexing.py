@@ -21,12 +21,14 @@ from devlint.analysis.values import (
     SLICE,
     SOME_RANK,
     UNKNOWN,
+    Array,
     Const,
     Scalar,
     Sequence,
     Tensor,
     Unknown,
     Value,
+    is_none,
 )
 from devlint.syntax import ir
 
@@ -50,16 +52,23 @@ def tensor_item(machine: Machine, value: Tensor, index: Value, node: ir.Node, fr
             if used.device not in (None, "cpu", value.device) and not _is_number(used):
                 clash_index(machine, value, used, node, frame)
                 return Tensor(POISON)
-    if isinstance(index, (Const, Scalar, Tensor, Unknown, Sequence)):
+    if isinstance(index, (Const, Scalar, Tensor, Unknown, Sequence, Array)):
         made = derived(value, _indexed_rank(value, index))
-        made.is_element = made.rank is None and isinstance(index, (Const, Scalar))
+        made.is_element = made.rank is None and _takes_one(index)
     else:
         made = derived(value)
     if _is_picked(value, index, indices):
         made.size = ANY_SIZE
+    elif is_none(_first(index)):
+        made.size = 1
     if value.pinned and not indices:
         made.pinned, made.base = True, value
     return made
+
+
+def _takes_one(index: Value) -> bool:
+    """Whether an index is a number, or an array that may be one."""
+    return index.may_be_number if isinstance(index, Array) else isinstance(index, (Const, Scalar))
 
 
 def _is_picked(value: Tensor, index: Value, indices: list[Tensor]) -> bool:
@@ -67,8 +76,12 @@ def _is_picked(value: Tensor, index: Value, indices: list[Tensor]) -> bool:
     for used in indices:
         if used.size == ANY_SIZE or (used.dtype == "torch.bool" and used.rank != 0):
             return True
-    first = index.items[0] if isinstance(index, Sequence) and index.kind == "tuple" and index.items else index
-    return value.size == ANY_SIZE and first is SLICE
+    return value.size == ANY_SIZE and _first(index) is SLICE
+
+
+def _first(index: Value) -> Value:
+    """What is taken of the first dimension."""
+    return index.items[0] if isinstance(index, Sequence) and index.kind == "tuple" and index.items else index
 
 
 def _is_number(index: Tensor) -> bool:
@@ -102,7 +115,7 @@ def _indexed_rank(value: Tensor, index: Value) -> int | None:
     if value.rank is None:
         return None
     if value.rank >= SOME_RANK:
-        if any(isinstance(part, Tensor) and part.rank not in (0, None) for part in parts):
+        if any(isinstance(part, (Tensor, Array)) and part.rank not in (0, None) for part in parts):
             return SOME_RANK
         if len(parts) == 1 and isinstance(parts[0], Sequence):
             return SOME_RANK
@@ -118,12 +131,12 @@ def _indexed_rank(value: Tensor, index: Value) -> int | None:
             continue
         elif isinstance(part, Scalar):
             rank -= 1
-        elif isinstance(part, Tensor):
+        elif isinstance(part, (Tensor, Array)):
             if part.rank is None:
                 return None
             if part.rank == 0:
                 rank -= 1
-            elif part.dtype == "torch.bool":
+            elif isinstance(part, Tensor) and part.dtype == "torch.bool":
                 return SOME_RANK
         elif isinstance(part, Sequence):
             continue

@@ -61,6 +61,8 @@ def type_of(value: Value) -> Value:
         known = hasattr(builtins, value.kind)
         return External(f"builtins.{value.kind}" if known else f"collections.{value.kind}")
     if isinstance(value, Mapping):
+        if value.kind == "state_dict" and value.open:
+            return UNKNOWN  # what a file holds: weights by name, or a whole model
         return External("builtins.dict" if value.kind in ("dict", "state_dict") else f"collections.{value.kind}")
     if isinstance(value, Tensor):
         return External("torch.nn.Parameter" if value.is_parameter else "torch.Tensor")

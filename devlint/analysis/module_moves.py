@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from devlint.analysis.access import call_value
+from devlint.analysis.bare_modules import holds_nothing
 from devlint.analysis.classes import find, is_open_class
 from devlint.analysis.devices import is_device_like, resolve, use
 from devlint.analysis.dispatch import Call, method_models
@@ -27,10 +28,7 @@ from devlint.analysis.values import (
     UNKNOWN,
     Bound,
     Class,
-    Const,
-    DeviceValue,
     External,
-    Function,
     Instance,
     Mapping,
     Maybe,
@@ -257,31 +255,6 @@ def _unregistered(value: Value, depth: int = 3) -> Iterator[Tensor]:
     elif depth and isinstance(value, (Sequence, Mapping)):
         for part in value.items if isinstance(value, Sequence) else value.items.values():
             yield from _unregistered(part, depth - 1)
-
-
-# -- what moves nothing
-
-_NO_MODULE: Final = (Const, Scalar, Sequence, Mapping, Function, DeviceValue, Tensor)
-"""Values of plain attributes that are surely no modules."""
-
-
-def holds_nothing(value: Instance) -> bool:
-    """Whether a module surely has no parameter, no buffer and no `_apply` of its own: to move it asks for no device."""
-    if next(registered(value), None) is not None:
-        return False
-    return all(_is_bare(part) for part in submodules(value).values())
-
-
-def _is_bare(part: Instance) -> bool:
-    module = part.module
-    assert module is not None
-    if not module.is_bare or module.unsure or module.children is None or is_open_class(part.cls):
-        return False
-    if find(part.cls, "_apply") is not None or find(part.cls, "__setattr__") is not None:
-        return False
-    fields = (present(field) for name, field in part.fields.items() if module.kinds.get(name) != "module")
-    children = all(isinstance(child, Instance) and child.module is not None for child in map(present, module.children))
-    return children and all(isinstance(field, _NO_MODULE) for field in fields)
 
 
 # -- methods

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value, is_no_wrapper, is_only_inside
 from devlint.analysis.classes import external_bases, find, is_given_by_heir, is_open_class
 from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import Call, Iteration
-from devlint.analysis.events import ModuleHasNoDevice, Wrapped, WrapperAttribute, WrapperMissing, way
+from devlint.analysis.events import Choice, ModuleHasNoDevice, Way, Wrapped, WrapperAttribute, WrapperMissing, way
 from devlint.analysis.leaves import note_unregistered, refuse_copy
 from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import rewrite
@@ -287,9 +287,14 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
 
 def note_wrapped(machine: Machine, value: Instance, node: ir.Node, frame: Frame) -> None:
     """Note that this world has a wrapper where the module inside is asked for."""
-    since = way(value.state["since"]) if "since" in value.state else None
-    note = Wrapped(machine.world.name, way(machine.path), since)
+    since = _given(machine, value.state["since"]) if "since" in value.state else None
+    note = Wrapped(machine.world.name, _given(machine, machine.path), since)
     machine.project.wrapped.setdefault(machine.site(node, frame).key, set()).add(note)
+
+
+def _given(machine: Machine, path: Iterable[Choice]) -> Way:
+    """What was assumed on a way, but for the defaults of options: they hold where nobody asks for them, too."""
+    return way(choice for choice in path if machine.unless_given.get(choice.condition) is not choice.value)
 
 
 _MISSED = "wrapper missed"
@@ -316,6 +321,7 @@ def _miss_wrapper(machine: Machine, value: Instance, node: ir.Node, frame: Frame
             error=error,
             text=source_text(machine, machine.site(node.value, frame)) if isinstance(node, ir.Attribute) else "it",
             class_name=class_name(value),
+            given=_given(machine, machine.path),
         )
 
 

@@ -18,7 +18,6 @@ from devlint.analysis.events import (
     Site,
     VisibleDevices,
     WrapperMissing,
-    way,
 )
 from devlint.analysis.missing import asks_aside
 
@@ -172,9 +171,8 @@ def _is_wrapped_elsewhere(event: WrapperMissing, project: Project) -> bool:
     """Whether a module never has a wrapper in this world, and in another has one on the same way, which no condition of
     that way gave it: `if args.parallel:` asks there for what `if args.parallel and n > 1:` gave."""
     found = project.wrapped.get(event.site.key, set())
-    when = way(event.when)
     return all(one.world != event.world for one in found) and any(
-        one.when == when and one.since is not None and one.since.isdisjoint(when) for one in found
+        one.when == event.given and one.since is not None and one.since.isdisjoint(event.given) for one in found
     )
 
 

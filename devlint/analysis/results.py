@@ -186,6 +186,8 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
         picked = row.effect == "keep" and main.size == ANY_SIZE and row.rank in _RESHAPED
         if kept or picked or (main.size == 0 and row.rank == "broadcast"):
             made.size = main.size
+        elif row.rank == "more":
+            made.size = 1 if constant(bound.get("dim")) == 0 else None
     if "picks" in row.flags and result in (row.result, "tensors"):
         for part in made.items if isinstance(made, Sequence) else (made,):
             if isinstance(part, Tensor):

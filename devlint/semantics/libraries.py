@@ -174,14 +174,25 @@ def is_closed_base(path: str) -> bool:
     return path in _CLOSED or (path.startswith("torch.nn.") and is_module(path) and path not in _WRAPPERS)
 
 
+WRITTEN = {
+    "torch.Tensor": "torch.Tensor",
+    "torch.nn.Parameter": "torch.nn.parameter.Parameter",
+    "numpy.ndarray": "numpy.ndarray",
+    **{f"builtins.{cls.__name__}": cls.__name__ for cls in (bool, dict, float, int, list, set, str, tuple)},
+}
+"""How Python writes the classes that data are of."""
+
+
 @lru_cache(maxsize=4096)
 def class_name(path: str) -> str | None:
-    """The `__name__` of a class of torch's layers or optimizers; None for all else.
+    """The `__name__` of a class of data, of torch's layers or optimizers; None for all else.
 
     A lazy layer becomes another when it is called.
     """
     path = canonical(path)
     package, _, name = path.rpartition(".")
+    if path in WRITTEN:
+        return name
     if not name[:1].isupper() or name.startswith("Lazy"):
         return None
     if package in ("torch.nn", "torch.nn.parallel"):

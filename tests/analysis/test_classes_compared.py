@@ -39,6 +39,9 @@ KNOWN = {
     "str(type(torch.zeros(2))) == \"<class 'torch.Tensor'>\"": True,
     "'torch.tensor' in str(type(torch.zeros(2)))": False,
     "'ndarray' in repr(type(torch.zeros(2).numpy()))": True,
+    "type(torch.zeros(2)).__name__ == 'Tensor'": True,
+    "type(torch.zeros(2).numpy()).__name__ != 'ndarray'": False,
+    "[].__class__.__name__ in ('list', 'tuple')": True,
     "str(type([])) == \"<class 'list'>\"": True,
 }
 UNKNOWN = ["type(net) == elsewhere.Net", "type(layer) in (elsewhere.Linear,)", "type(elsewhere.net) is nn.Linear"]
@@ -82,3 +85,14 @@ def test_settings_beside_weights() -> None:
     assert isinstance(run["scale"], Unknown)
     mean = run["mean"]
     assert isinstance(mean, Tensor) and mean.device == "cuda:0"
+
+
+def test_class_of_what_is_loaded() -> None:
+    """A file may hold weights by name or a whole model: nobody knows what the class of it makes."""
+    run = Run(
+        "import torch\nmodel = torch.load('a.pt', map_location='cuda')\nother = model.__class__(**{'width': 3})\n"
+        "named = type(model)\n",
+        GPU2,
+    )
+    assert isinstance(run["other"], Unknown)
+    assert isinstance(run["named"], Unknown)

@@ -243,6 +243,7 @@ def call_wrapped(machine: Machine, value: Instance, call: Call) -> Value:
         return Tensor(POISON)
     scatters = find(value.cls, "scatter") is None
     replicates = value.state.get("several") and scatters and find(value.cls, "replicate") is None
+    replicates = replicates and not _fills_one(call)
     before = [(tensor, tensor.attributes) for tensor, _, _ in registered(inner)] if replicates else []
     result = call_value(machine, inner, _scatter(machine, call, first if scatters else None))
     output = value.state.get("output") or first
@@ -282,6 +283,11 @@ def _scatter(machine: Machine, call: Call, device: str | None) -> Call:
     positional = [_scattered(machine, part, device, call) for part in call.positional]
     keywords = {name: _scattered(machine, part, device, call) for name, part in call.keywords.items()}
     return Call(positional, keywords, call.node, call.frame, call.open)
+
+
+def _fills_one(call: Call) -> bool:
+    """Whether the inputs are too few for a second GPU: there are as many copies as the shortest of them has rows."""
+    return any(part.size == 1 for value in call.positional for part in tensors_in(value, 3)) and not call.keywords
 
 
 class _Copying:
@@ -412,7 +418,7 @@ def is_initialized(machine: Machine, call: Call) -> Value | None:
     launchers of GPUs start those."""
     if machine.state.collective is not None:
         return const(True)
-    return None if machine.has_cuda else const(False)
+    return None if machine.device_count else const(False)
 
 
 @models("torch.distributed.get_backend")
