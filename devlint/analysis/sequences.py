@@ -8,6 +8,7 @@ from devlint.analysis.access import iterate
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.circles import as_part
 from devlint.analysis.dispatch import ASSIGN_ITEM, BINARY, ITEM, ITERATE, TRUTH, Iteration, on
+from devlint.analysis.likeness import representative
 from devlint.analysis.machine import Crash
 from devlint.analysis.missing import too_few
 from devlint.analysis.plain import (
@@ -141,7 +142,7 @@ def iterate_arguments(machine: Machine, value: Arguments, node: ir.Node, frame: 
 
 def any_item(machine: Machine, value: Sequence) -> Value:
     """The item at an unknown position; of what is not seen, no number or text is known."""
-    found = value.items[0] if len(value.items) == 1 else join_all(machine, value.items)
+    found = value.items[0] if len(value.items) == 1 else representative(value.items) or join_all(machine, value.items)
     if value.open and isinstance(found, Const):
         return STRING if isinstance(found.value, str) else NUMBER if isinstance(found.value, (int, float)) else SCALAR
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from devlint.linter import check
 from devlint.rules.base import Rule
 from devlint.rules.catalogue import CATALOGUE
 from devlint.worlds import WORLD_NAMES
-from tests.rules.expectations import as_expected, breaks, config_for
+from tests.rules.expectations import MARK, as_expected, breaks, config_for
 from tests.rules.machines import Machines
 from tests.rules.programs import Program, fixtures, program_text
 
@@ -53,3 +54,12 @@ def test_each_rule_has_enough_programs(rule: Rule) -> None:
     assert len(own) >= 6
     assert wrong
     assert 2 * len(right) >= len(own)
+
+
+@each_program
+def test_expectations_are_well_formed(program: Program) -> None:
+    """A mark that is not understood would expect nothing."""
+    for path in program.files:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            meant = re.search(r"#\s*(below:\s*)?DEV\d{3}:", line)
+            assert meant is None or path.suffix == ".ipynb" or MARK.search(line), line
