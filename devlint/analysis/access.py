@@ -179,6 +179,13 @@ def is_of_modules(name: str) -> bool:
     return name in _FIELDS_OF_MODULES or lookup(f"torch.nn.Module.{name}") is not None
 
 
+def _is_of_torch(name: str) -> bool:
+    """Whether torch has this function, or a package of this name for a kind of device."""
+    from devlint.semantics.table import lookup
+
+    return lookup(f"torch.{name}") is not None or lookup(f"torch.{name}.is_available") is not None
+
+
 def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
     """Tell whether the value has an attribute of that name; None when that is not known."""
     from devlint.analysis.classes import find, is_named_tuple, is_open_class
@@ -211,7 +218,9 @@ def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
     if isinstance(value, ModuleValue):
         return True if name in value.namespace.names else None
     if isinstance(value, External):
-        return False if value.path == "torch" and name in OUTSIDE_TORCH else None
+        if value.path != "torch":
+            return None
+        return False if name in OUTSIDE_TORCH else True if _is_of_torch(name) else None
     if isinstance(value, Const):
         return hasattr(value.value, name)
     if isinstance(value, DeviceValue):

@@ -63,6 +63,8 @@ def fork(
     second_delta = store.rollback(mark)
     del machine.path[depth:]
     machine.guards = guards
+    if choice.site is not None and (first is RAISE) is not (second is RAISE):
+        machine.one_sided.add(choice.site.key)
     lost_before, loss.lost = loss.lost, False  # what a side has lost within itself lies behind another condition
     loss.behind = behind(decision)
     loss.counts_gpus = counts_gpus(decision.key)

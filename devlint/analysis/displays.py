@@ -9,7 +9,7 @@ from devlint.analysis.binding import bind
 from devlint.analysis.choices import decide
 from devlint.analysis.constants import as_text
 from devlint.analysis.devices import indexed_device_name
-from devlint.analysis.dispatch import evaluates
+from devlint.analysis.dispatch import Iteration, evaluates
 from devlint.analysis.frames import Frame, Locals
 from devlint.analysis.host import read_pending
 from devlint.analysis.narrowing import narrow
@@ -39,21 +39,23 @@ def evaluate_display(machine: Machine, node: ir.Display, frame: Frame) -> Value:
     """A list, tuple or set display."""
     items: list[Value] = []
     is_open = False
+    tail = 0
     for part in node.items:
         if isinstance(part, ir.Starred):
-            found = iterate(machine, machine.evaluate(part.value, frame), node, frame)
-            if found is None:
-                is_open = True
-            else:
-                items.extend(found.items)
-                is_open = is_open or found.open
+            found = iterate(machine, machine.evaluate(part.value, frame), node, frame) or Iteration([], True)
+            items.extend(found.items)
+            is_open = is_open or found.open
+            tail = 0 if found.open else tail + len(found.items)
         else:
             items.append(machine.evaluate(part, frame))
+            tail += 1
     if node.kind == "set":
         items = without_repeats(items)
     if len(items) > MAX_ITEMS:
         return Sequence(node.kind, items[:MAX_ITEMS], True)
-    return Sequence(node.kind, items, is_open)
+    made = Sequence(node.kind, items, is_open)
+    made.tail = tail if is_open and node.kind == "tuple" else 0
+    return made
 
 
 @evaluates(ir.DictDisplay)

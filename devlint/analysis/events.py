@@ -245,12 +245,11 @@ class LoadWithoutMap(Event):
 class AcceleratorMissing(Event):
     """`torch.accelerator.current_accelerator()` gave None, and the None was used.
 
-    `by_protocol`: in code that nothing in sight calls. `evidence`: something shows that it means to run without one.
+    `evidence`: something shows that the program means to run without one.
     """
 
     use: str = ""
-    by_protocol: bool = False
-    evidence: bool = True
+    evidence: bool = False
 
 
 @dataclass(frozen=True, slots=True)

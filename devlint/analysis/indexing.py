@@ -67,7 +67,9 @@ def tensor_item(machine: Machine, value: Tensor, index: Value, node: ir.Node, fr
 
 
 def _takes_one(index: Value) -> bool:
-    """Whether an index is a number, or an array that may be one."""
+    """Whether an index is a number, or an array that may be one, or nothing but such."""
+    if isinstance(index, Sequence) and index.kind == "tuple":
+        return bool(index.items) and all(map(_takes_one, index.items))
     return index.may_be_number if isinstance(index, Array) else isinstance(index, (Const, Scalar))
 
 

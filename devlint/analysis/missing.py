@@ -185,5 +185,4 @@ def missing_accelerator(
         value.site,
         error=error,
         use=f".{attribute}" if attribute else operation,
-        by_protocol=machine.protocol,
     )

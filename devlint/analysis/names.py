@@ -32,12 +32,15 @@ def note_unbound(machine: Machine, node: ir.Name, frame: Frame, site: Site) -> b
         return True  # a library that has a part for each platform, and nobody in sight takes the wrong one
     if isinstance(guard, ir.Try) and any(isinstance(part, (ir.Import, ir.ImportFrom)) for part in guard.body):
         return True  # what lacks is a package
+    given = Site(frame.namespace.path, guard.at) if guard is not None else None
+    if given is not None and given.key in machine.one_sided:
+        return True  # where it is bound the program has died, and that was told
     machine.emit(
         NameUnbound,
         site,
         error=errors.message("unbound", name=node.id, scope=scope),
         name=node.id,
-        guard=Site(frame.namespace.path, guard.at) if guard is not None else None,
+        guard=given,
         device_position=guard is None and not later and node.id in _DEVICE_WORDS,
         bound_later=later and speaks,
     )

@@ -56,7 +56,7 @@ def weigh_evidence(
     for key, event in events.items():
         if isinstance(event, LoadWithoutMap) and (takes_gpu or kinds <= {NEEDS_GPU, "computes"}):
             continue
-        if isinstance(event, AcceleratorMissing) and event.by_protocol:
+        if isinstance(event, AcceleratorMissing):
             event = dataclasses.replace(event, evidence=bool(meant & {entry, event.site.path}))
         if not isinstance(event, DeviceUnavailable):
             kept[key] = event

@@ -109,7 +109,8 @@ def sequence_item(machine: Machine, value: Sequence, index: Value, node: ir.Node
             return UNKNOWN
         return any_item(machine, value)
     if value.open:
-        return value.items[position] if 0 <= position < len(value.items) else any_item(machine, value)
+        known = 0 <= position < len(value.items) - value.tail or -value.tail <= position < 0
+        return value.items[position] if known else any_item(machine, value)
     if not -len(value.items) <= position < len(value.items):
         if value.counted:
             too_few(machine, max(position, 0), "IndexError", f"{value.kind} index out of range", node, frame)

@@ -196,7 +196,7 @@ def tensor_binary(
     if clashed:
         return Tensor(POISON)
     _read_operands(machine, left, right, node, frame)
-    if main is None:
+    if main is None or (main.device == "cpu" and _may_follow(main, left, right)):
         return Tensor(None)
     if operator == "@":
         return derived(main, product_rank(left, right))
@@ -206,6 +206,13 @@ def tensor_binary(
         made.size = 0  # of placeholders, another one
     made.dtype = _common_dtype(operator, left, right)
     return made
+
+
+def _may_follow(main: Tensor, left: Value, right: Value) -> bool:
+    """Whether a tensor of the CPU may be a number, and the other operand, nobody knows where, be on the GPU."""
+    other = right if left is main else left
+    nowhere = other.device is None if isinstance(other, Tensor) else isinstance(other, Unknown)
+    return nowhere and (main.is_element or main.rank == 0)
 
 
 def _meet_array(machine: Machine, left: Value, right: Value, node: ir.Node, frame: Frame) -> Value:

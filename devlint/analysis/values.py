@@ -280,10 +280,11 @@ class Sequence(Value):
 
     `kind` names the type; `replica` is the generator of the parameters that a replica of DataParallel does not have.
     `is_shape`: it is the shape of a tensor, or a part of one. `counted`: it has an item for each GPU. `sifted`: its
-    items were chosen by a condition that is not decided; it may be empty.
+    items were chosen by a condition that is not decided; it may be empty. `tail`: how many of the items of an open
+    tuple stand at its end (`*shape, device`).
     """
 
-    __slots__ = ("kind", "items", "open", "born", "is_shape", "counted", "sifted")
+    __slots__ = ("kind", "items", "open", "born", "is_shape", "counted", "sifted", "tail")
 
     def __init__(self, kind: str, items: list[Value], open: bool = False) -> None:
         self.kind = kind
@@ -293,6 +294,7 @@ class Sequence(Value):
         self.is_shape = False
         self.counted = False
         self.sifted = False
+        self.tail = 0
 
     def __repr__(self) -> str:
         return f"Sequence({self.kind}, {self.items}{', ...' if self.open else ''})"

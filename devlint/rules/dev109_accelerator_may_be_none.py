@@ -39,8 +39,7 @@ RULE = Rule(
     what="""\
 `torch.accelerator.current_accelerator()` whose result is used in a way that None does not bear: `.type`,
 `torch.device(result)`, `torch.autocast(result)`. Passing None on as `device=` is legal and means the default
-device. In code that nothing in sight calls, such as a library's, it is advice, unless something there shows that it
-means to run without a GPU.""",
+device. It is advice, unless something shows that the program means to run without a GPU.""",
     why="""\
 On a CPU build of torch there is no accelerator and the call returns None. (A CUDA build on a machine without a GPU
 answers `cuda` unless it is asked with `check_available=True`, and then the first use of the device breaks.)""",
