@@ -58,6 +58,10 @@ def trace_root(
         return _BY_MARK[mark.kind], mark.site
     if _was_sent_back(machine, origin):
         return "module-input", origin.site
+    if origin.kind == "module-moved":
+        owner = _owner_call(machine, tensor)
+        if owner is not None:
+            return "module-input", owner
     if origin.kind == "parameter":
         owner = _owner_call(machine, tensor)
         return ("module-input" if owner is not None or tensor.is_parameter else "mixed"), owner or site
@@ -86,10 +90,19 @@ def trace_root(
     seen = passed.call.frame.namespace is frame.namespace and not is_check
     if seen and not any(each.is_forward for each in chain):
         return "mixed", site  # who reads the file sees both, and the functions between need not be right
-    outermost = next((each for each in reversed(chain) if each.is_forward), passed)
+    outermost = next((each for each in reversed(chain) if each.is_forward or _enters_module(each)), passed)
     if outermost.call.frame.namespace is passed.call.frame.namespace:
         passed = outermost  # the call of the module, where what stands between is in sight, too
     return ("module-input" if passed.is_forward else "mixed"), machine.site(passed.call.node, passed.call.frame)
+
+
+def _enters_module(activation: Activation) -> bool:
+    """Whether somebody else calls a method of a module, or a module its own forward by name."""
+    receiver, caller = activation.receiver, activation.call.frame.receiver
+    if not isinstance(receiver, Instance) or receiver.module is None or activation.frame.function is None:
+        return False
+    by_name = activation.frame.function.name == "forward"
+    return by_name or not isinstance(caller, Instance) or caller.module is None
 
 
 def taken_abroad(machine: Machine, given: Tensor, operands: Iterable[tuple[Tensor, P]]) -> tuple[Tensor, P] | None:
