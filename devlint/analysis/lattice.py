@@ -60,13 +60,13 @@ class Loss:
     have been lost without a trace. `behind`: the condition whose sides are being joined, and the answer to it that gave
     the first. `counts_gpus`: that condition is an option about GPUs, so that numbers may be those of GPUs. `bounds`:
     whether what two integers become lies between them, as behind a branch; of what stands for more than was seen (items
-    of a container, ways out of a loop) nobody knows. `bounded`: how often that was said. `files`: what the program has
-    saved, by the name of the file: who forgets the name of one forgets what it holds."""
+    of a container, ways out of a loop) nobody knows. `bounded`: how often that was said. `files`: the names of
+    the files that the program has saved, on whatever way: who forgets the name of one forgets what it holds."""
 
     __slots__ = ("lost", "either", "named", "hidden", "behind", "counts_gpus", "bounds", "bounded", "files")
 
-    def __init__(self, files: dict[Any, Value] | None = None) -> None:
-        self.files = {} if files is None else files
+    def __init__(self) -> None:
+        self.files: set[Any] = set()
         self.lost = False
         self.either = False
         self.named = False

@@ -248,7 +248,7 @@ class Machine:
         self.wanted = wanted
         self.store = Store()
         self.files: dict[Any, Value] = {}
-        self.loss = Loss(self.files)
+        self.loss = Loss()
         self.state = State()
         self.clock = 0
         self.events: dict[tuple[Any, ...], Event] = {}
@@ -346,6 +346,7 @@ class Machine:
         self.protocol = False
         self.importing = 0
         self.loss.lost = self.loss.named = False
+        self.loss.files.clear()
         self.elsewhere = False
         """Whether this run has put anything elsewhere than where all is by protocol, or the host reads what it is not
         known to have."""

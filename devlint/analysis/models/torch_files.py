@@ -317,6 +317,7 @@ def _keep(machine: Machine, content: Value | None, file: Value | None) -> Value:
     key = _file_key(file)
     if key is not None and content is not None:
         machine.store.put(machine.files, key, copied(content, {}))
+        machine.loss.files.add(key)
     return NONE
 
 
