@@ -184,10 +184,11 @@ def test_what_is_harmless_is_lost_in_silence(a: Value, b: Value, joined: object)
 @pytest.mark.parametrize("other", [UNKNOWN, NONE, const("other.pt"), STRING])
 def test_the_name_of_a_saved_file_is_lost_aloud(other: Value) -> None:
     for pair in ((const("made.pt"), other), (other, const("made.pt"))):
-        loss = Loss({"made.pt": NET})
+        loss, silent = Loss(), Loss()
+        loss.files.add("made.pt")
         loss.values(*pair)
         assert loss.lost
-        silent = Loss({"another.pt": NET})
+        silent.files.add("another.pt")
         silent.values(*pair)
         assert not silent.lost
 
