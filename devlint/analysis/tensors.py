@@ -40,6 +40,7 @@ from devlint.analysis.values import (
     Array,
     Const,
     External,
+    Host,
     Lost,
     Method,
     Scalar,
@@ -209,9 +210,13 @@ def tensor_binary(
 
 
 def _may_follow(main: Tensor, left: Value, right: Value) -> bool:
-    """Whether a tensor of the CPU may be a number, and the other operand, nobody knows where, be on the GPU."""
+    """Whether a tensor of the CPU may be a number, and the other operand, nobody knows where, be on the GPU: what has a
+    name, such as a setting, is taken for a number itself."""
     other = right if left is main else left
-    nowhere = other.device is None if isinstance(other, Tensor) else isinstance(other, Unknown)
+    if isinstance(other, Tensor):
+        nowhere = other.device is None
+    else:
+        nowhere = isinstance(other, Unknown) and not isinstance(other, Host) and other.path is None
     return nowhere and (main.is_element or main.rank == 0)
 
 
