@@ -247,9 +247,10 @@ class Tensor(Value):
 
 
 class Lost(Value):
-    """Stands for what the program has set on a parameter, where the copy of it in a replica of DataParallel lacks it.
+    """Stands for what the program has set on a parameter, where the copy of it in a replica of DataParallel lacks it,
+    or for what a replica has set on itself, where the module that it is a copy of lacks it.
 
-    One for all tensors of a replica; `told`: that it was asked for is told.
+    One for all tensors of a replica, or for all that one set; `told`: that it was asked for is told.
     """
 
     __slots__ = ("told",)

@@ -21,7 +21,8 @@ RULE = Rule(
         "`.module` of a module that has a wrapper on other machines, and on this one has none.\n\n"
         "Also `next(self.parameters())` in what DataParallel runs on several GPUs: the copies that it makes for a call "
         "have no parameters. A default (`next(..., None)`) or `except StopIteration` around it is right. Nor have "
-        "these copies what the program has set on a parameter (`self.weight.fast = None`).\n\n"
+        "these copies what the program has set on a parameter (`self.weight.fast = None`), and what the forward sets "
+        "on the module (`self.attention = scores`) goes with the copies: the module itself is asked for it in vain.\n\n"
         "And a module that returns a number, its loss: on several GPUs each copy returns one, the caller gets a vector "
         "of them, and `loss.backward()` or `loss.item()` wants one number."
     ),
@@ -115,6 +116,11 @@ def elsewhere(event: ParallelDevice, context: TextContext) -> Iterator[Diagnosis
         message = f"`{context.text(event.root)}`: a replica of `DataParallel` has copies without `{event.attribute}`"
         trace = text.operand_trace(event, None, "a replica on one of several GPUs gets here")
         yield Diagnosis(event.root, message, event, trace, f"keep `{event.attribute}` on the module")
+        return
+    if event.kind == "set":
+        message = f"`{event.attribute}` is set by the forward of replicas, which `DataParallel` throws away"
+        trace = text.operand_trace(event, None, "asked of the module itself here")
+        yield Diagnosis(event.root, message, event, trace, f"return `{event.attribute}` from the forward")
         return
     if event.kind == "gathered":
         message = f"`{context.text(event.root)}` returns a number of each replica, and a vector of them is no number"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.devices import touch
 from devlint.analysis.dispatch import VALUES, Call, models
-from devlint.analysis.values import NONE, SCALAR, STRING, Const, DeviceValue, Value, const
+from devlint.analysis.values import BOOL, NONE, SCALAR, STRING, Const, DeviceValue, Value, const
 from devlint.semantics.devices import OUTSIDE_TORCH
 
 if TYPE_CHECKING:
@@ -54,6 +54,15 @@ def device_count(machine: Machine, call: Call) -> Value:
     site = machine.site(call.node, call.frame)
     machine.counts.add(site.key)
     return Const(machine.device_count, site)
+
+
+@models("torch.cuda.is_initialized")
+def is_initialized(machine: Machine, call: Call) -> Value:
+    """`torch.cuda.is_initialized()`: whether anything has been put on a GPU; that it was asked for is not enough."""
+    machine.consulted.add("availability")
+    if not machine.device_count:
+        return const(False)
+    return BOOL if machine.state.cuda_unused else const(True)
 
 
 @models(*(f"torch.cuda.{peak}memory_{what}" for peak in ("", "max_") for what in ("allocated", "reserved", "cached")))

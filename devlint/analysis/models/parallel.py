@@ -18,7 +18,7 @@ from devlint.analysis.meeting import operand, tensors_in
 from devlint.analysis.missing import unavailable
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.module_state import ModuleState
-from devlint.analysis.modules import registered
+from devlint.analysis.modules import registered, submodules
 from devlint.analysis.origins import Origin
 from devlint.analysis.values import (
     NONE,
@@ -245,7 +245,9 @@ def call_wrapped(machine: Machine, value: Instance, call: Call) -> Value:
     replicates = value.state.get("several") and scatters and find(value.cls, "replicate") is None
     replicates = replicates and not _fills_one(call)
     before = [(tensor, tensor.attributes) for tensor, _, _ in registered(inner)] if replicates else []
+    fields = [(part, dict(part.fields)) for part in submodules(inner).values()] if replicates else []
     result = call_value(machine, inner, _scatter(machine, call, first if scatters else None))
+    _forget_fields(machine, fields)
     output = value.state.get("output") or first
     if replicates and first == "cuda:0":
         _forget_attributes(machine, before)
@@ -361,6 +363,16 @@ def _forget_attributes(machine: Machine, before: list[tuple[Tensor, dict[str, Va
     for tensor, attributes in before:
         if tensor.attributes is not attributes:
             machine.store.set(tensor, "attributes", attributes)
+
+
+def _forget_fields(machine: Machine, before: list[tuple[Instance, dict[str, Value]]]) -> None:
+    """What the forward of a replica sets on itself goes with it: the module has what it had."""
+    lost = Lost()
+    for part, fields in before:
+        assert part.module is not None
+        for name, value in list(part.fields.items()):
+            if value is not fields.get(name) and not part.module.kinds.get(name):
+                machine.store.put(part.fields, name, fields.get(name, lost))
 
 
 def _scattered(machine: Machine, value: Value, device: str | None, call: Call) -> Value:
