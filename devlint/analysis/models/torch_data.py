@@ -12,6 +12,7 @@ from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.events import CudaInWorker, PinAccelerator, Site
 from devlint.analysis.machine import Crash, Worker
 from devlint.analysis.meeting import operand, tensors_in
+from devlint.analysis.missing import too_few
 from devlint.analysis.results import derived, loaded_tensor
 from devlint.analysis.rows import check_generator
 from devlint.analysis.values import (
@@ -57,6 +58,10 @@ def initialise_loader(machine: Machine, made: Instance, call: Call) -> Value:
     """What a loader keeps, also for classes of the user's own that derive from it. Most arguments become attributes,
     which programs read, and write again later."""
     dataset = call.argument(0, "dataset") or UNKNOWN
+    size = constant(call.argument(1, "batch_size") or NONE)
+    if size.__class__ is int and size == 0 and not machine.device_count:
+        text = "batch_size should be a positive integer value, but got batch_size=0"
+        too_few(machine, 0, "ValueError", text, call.node, call.frame)  # so many for each GPU
     kept = {
         "dataset": dataset,
         "num_workers": call.argument(5, "num_workers"),
