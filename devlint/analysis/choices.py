@@ -145,11 +145,11 @@ def stands_guard(machine: Machine, key: ChoiceKey, named: bool, answer: bool) ->
         return False
     if machine.unless_given.get(key) is answer and (machine.world.device_count or not is_gpu_option(text)):
         return False
-    return named or (machine.world.device_count == 0 and _speaks_of_gpu(text))
+    return named or (machine.world.device_count == 0 and speaks_of_gpu(text))
 
 
 @lru_cache(maxsize=4096)
-def _speaks_of_gpu(text: str) -> bool:
+def speaks_of_gpu(text: str) -> bool:
     """Whether what is asked for, or compared with a constant, has a name of GPUs, or the constant is a device."""
     asked = _ASKED.fullmatch(text)
     if asked is not None and asked.group(2):

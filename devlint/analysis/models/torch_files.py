@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value
-from devlint.analysis.choices import gpu_is_asked_for
+from devlint.analysis.choices import asks_for_gpu, gpu_is_asked_for, speaks_of_gpu
 from devlint.analysis.classes import external_bases, find, mro
 from devlint.analysis.derived import Kept
-from devlint.analysis.devices import is_device_like, resolve
+from devlint.analysis.devices import is_device_like, resolve, source_text
 from devlint.analysis.dispatch import Call, models, on
 from devlint.analysis.events import LoadWithoutMap
 from devlint.analysis.machine import text_of
@@ -127,9 +127,18 @@ def load(machine: Machine, call: Call) -> Value:
         return UNKNOWN
     if passes_on(call) and not _is_left_out(machine, where):
         return UNKNOWN
-    if not gpu_is_asked_for(machine) and not saves(machine, call):
+    if not gpu_is_asked_for(machine) and not _is_behind_gpus(machine) and not saves(machine, call):
         return _told(machine, call)
     return UNKNOWN
+
+
+def _is_behind_gpus(machine: Machine) -> bool:
+    """Whether a condition on the running path asks for GPUs by name, whatever it holds: `n_gpus > 0`."""
+    for choice in machine.path:
+        text = "" if choice.condition or choice.site is None else source_text(machine, choice.site)
+        if speaks_of_gpu(text) and asks_for_gpu(text, choice.value):
+            return True
+    return False
 
 
 def _told(machine: Machine, call: Call) -> Value:
