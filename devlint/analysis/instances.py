@@ -173,7 +173,11 @@ def fields_as_dict(value: Instance, is_open: bool) -> Mapping:
 def assign_instance_attribute(
     machine: Machine, value: Instance, name: str, new: Value, node: ir.Node, frame: Frame
 ) -> None:
-    """`instance.name = new`: property setters run, modules register."""
+    """`instance.name = new`: property setters run, modules register; an object of a class of the program's own may be
+    given another."""
+    if name == "__class__" and isinstance(new, Class) and isinstance(value.cls, Class):
+        machine.store.set(value, "cls", new)
+        return
     found = find(value.cls, name)
     if found is not None and isinstance(found[0], Function) and found[0].kind in ("property", "setter"):
         setter = found[0].attributes.get("setter")

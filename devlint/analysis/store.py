@@ -142,6 +142,8 @@ class Store:
             b = second[identity][3] if identity in second else now
             value = a if a is b else now if now.__class__ is Maybe and now.is_told(a, b) else join(a, b)
             if is_slot:
+                if key == "cls" and a is not b:
+                    value = now  # an object that one side alone gave another class has the one that it had
                 self.set(target, key, value)
                 if key == "items" and differ(a, b):
                     uneven.append(target)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from devlint.analysis.lattice import Loss
 from devlint.analysis.store import MISSING, Store
-from devlint.analysis.values import Const, Scalar, Sequence, Tensor, const
+from devlint.analysis.values import Const, External, Instance, Scalar, Sequence, Tensor, const
 
 KEYS = ("a", "b", "c")
 SLOTS = ("rank", "size", "pending")
@@ -174,3 +174,15 @@ def test_the_epoch_grows(change: Callable[..., object]) -> None:
 
 def test_missing_says_so() -> None:
     assert repr(MISSING) == "MISSING"
+
+
+def test_the_class_of_an_object_outlives_a_branch_that_gave_it_another() -> None:
+    store, loss = Store(), Loss()
+    one, other = External("torch.nn.Linear"), External("torch.nn.Bilinear")
+    target = Instance(one)
+    store.open()
+    mark = store.mark()
+    store.set(target, "cls", other)
+    changed = store.rollback(mark)
+    store.merge(changed, store.rollback(mark), loss.join)
+    assert target.cls is one
