@@ -375,6 +375,8 @@ class Machine:
         self.vouched: set[ChoiceKey] = set()
         self.late: dict[tuple[str, int, int], list[Tensor]] = {}
         """The parameters that a module was given after it had been moved, by the place of the move."""
+        self.sent: set[Origin] = set()
+        """Where tensors began that the program itself has sent to another device."""
         self.one_sided: set[tuple[str, int, int]] = set()
         """Where the conditions stand of which the program survives one answer alone."""
         self.unless_given: dict[ChoiceKey, bool | None] = {}

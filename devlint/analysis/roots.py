@@ -76,6 +76,8 @@ def trace_root(
     if origin.kind in ("factory", "host") and not chain:
         made_here = origin.frame is frame or _in_callees(machine, origin, frame)
         if made_here and (frame.function is not None or _in_running_loop(origin, frame)):
+            if origin.first() in machine.sent:
+                return "mixed", site  # it was made there on purpose, and is sent on where it is needed
             return "factory", origin.site
         owner = None if made_here else _owner_call(machine, tensor, unmoved=True)
         if owner is not None:

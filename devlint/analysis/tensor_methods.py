@@ -262,6 +262,8 @@ def moved(machine: Machine, value: Tensor, device: str | None, call: Call, note:
     if device is not None and device == value.device:
         return value
     note_transfer(machine, value, device, call)
+    if value.origin is not None and not call.unused:
+        machine.sent.add(value.origin.first())
     made = Tensor(
         device,
         value.rank,
