@@ -22,8 +22,8 @@ from devlint.analysis.dispatch import (
     Iteration,
     on,
 )
-from devlint.analysis.events import ParallelDevice
 from devlint.analysis.machine import SCRIPTED, TRACE, Crash
+from devlint.analysis.missing import read_lost
 from devlint.analysis.models import distributions, library
 from devlint.analysis.module_calls import call_module
 from devlint.analysis.module_methods import base_method, module_method
@@ -41,7 +41,6 @@ from devlint.analysis.modules import (
     replace_table,
     table_of,
 )
-from devlint.analysis.plain import ancestors
 from devlint.analysis.sequences import sequence_item
 from devlint.analysis.values import (
     NONE,
@@ -79,8 +78,9 @@ _FOLLOWED: Final = 2
 def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.Node, frame: Frame) -> Value:
     """`instance.name`: fields, then classes, then what the model of an external class knows."""
     field = value.fields.get(name)
-    if field.__class__ is Lost:
-        return _read_lost(machine, value, name, node, frame)
+    if isinstance(field, Lost):
+        error = errors.message("no-attribute", type=class_name(value), name=name)
+        return read_lost(machine, field, "set", error, name, node, frame)
     if field is not None and not comes_first(value, name):
         if name == "module" and value.module is not None:
             note_wrapped(machine, value, node, frame)
@@ -123,28 +123,6 @@ def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.No
             return known
     inner = value.state.get("path")
     return Unknown(f"{inner}.{name}", bool(value.state.get("named"))) if inner else UNKNOWN
-
-
-def _read_lost(machine: Machine, value: Instance, name: str, node: ir.Node, frame: Frame) -> Value:
-    """`module.name`, which only the replicas of DataParallel have, for their forward has set it.
-
-    Raises:
-        Crash: a handler waits for that.
-    """
-    lost = value.fields[name]
-    assert isinstance(lost, Lost)
-    if machine.trying or not ancestors("AttributeError").isdisjoint(machine.expected):
-        raise Crash("AttributeError")
-    if not lost.told:
-        machine.emit(
-            ParallelDevice,
-            machine.site(node, frame),
-            error=errors.message("no-attribute", type=class_name(value), name=name),
-            kind="set",
-            attribute=name,
-        )
-        machine.store.set(lost, "told", True)
-    return UNKNOWN
 
 
 def class_of(value: Instance) -> Value:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Literal, NoReturn
 
-from devlint.analysis.events import AcceleratorMissing, AvailabilityNotCalled, DeviceUnavailable, Site
+from devlint.analysis.events import AcceleratorMissing, AvailabilityNotCalled, DeviceUnavailable, ParallelDevice, Site
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import ancestors
-from devlint.analysis.values import POISON, SOME_INDEX, Const, DeviceValue
+from devlint.analysis.values import POISON, SOME_INDEX, UNKNOWN, Const, DeviceValue, Lost, Value
 from devlint.semantics import errors
 from devlint.syntax import ir
 from devlint.syntax.walk import last_name, walk
@@ -164,6 +164,28 @@ def too_few(machine: Machine, index: int, kind: str, text: str, node: ir.Node, f
     use_kind: UseKind = "use" if index else "query"
     unavailable(machine, "cuda", index, machine.site(node, frame), "", None, use_kind, f"{kind}: {text}")
     machine.store.set(machine.state, "alive", False)
+
+
+def read_lost(
+    machine: Machine,
+    lost: Lost,
+    kind: Literal["attribute", "set"],
+    error: str,
+    name: str,
+    node: ir.Node,
+    frame: Frame,
+) -> Value:
+    """What a replica of DataParallel lacks of a parameter's attributes, or a module of what its replicas set, is read.
+
+    Raises:
+        Crash: a handler waits for that.
+    """
+    if machine.trying or not ancestors("AttributeError").isdisjoint(machine.expected):
+        raise Crash("AttributeError")
+    if not lost.told:
+        machine.emit(ParallelDevice, machine.site(node, frame), error=error, kind=kind, attribute=name)
+        machine.store.set(lost, "told", True)
+    return UNKNOWN
 
 
 def missing_accelerator(

@@ -12,12 +12,10 @@ from devlint.analysis.dispatch import (
     Call,
     on,
 )
-from devlint.analysis.events import ParallelDevice
 from devlint.analysis.host import read_pending, to_host
 from devlint.analysis.leaves import NoGradient, gradient_of
-from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, meet
-from devlint.analysis.plain import ancestors
+from devlint.analysis.missing import read_lost
 from devlint.analysis.ranks import broadcast_rank, product_rank
 from devlint.analysis.results import (
     derived,
@@ -87,28 +85,11 @@ def tensor_attribute(machine: Machine, value: Tensor, name: str, node: ir.Node, 
         return apply_row(machine, row, Call([], {}, node, frame), value)
     if row is not None or name in METHODS:
         return Method(value, name)
-    return _read_lost(machine, own, name, node, frame) if isinstance(own, Lost) else UNKNOWN
-
-
-def _read_lost(machine: Machine, lost: Lost, name: str, node: ir.Node, frame: Frame) -> Value:
-    """`self.weight.name` in a replica of DataParallel, which has copies without what was set on the parameters.
-
-    Raises:
-        Crash: a handler waits for that.
-    """
-    if machine.trying or not ancestors("AttributeError").isdisjoint(machine.expected):
-        raise Crash("AttributeError")
-    if not lost.told:
-        asked = node.function if isinstance(node, ir.Call) and isinstance(node.function, ir.Attribute) else node
-        machine.emit(
-            ParallelDevice,
-            machine.site(asked, frame),
-            error="AttributeError: Caught AttributeError in replica 0 on device 0.",
-            kind="attribute",
-            attribute=name,
-        )
-        machine.store.set(lost, "told", True)
-    return UNKNOWN
+    if not isinstance(own, Lost):
+        return UNKNOWN
+    asked = node.function if isinstance(node, ir.Call) and isinstance(node.function, ir.Attribute) else node
+    error = "AttributeError: Caught AttributeError in replica 0 on device 0."
+    return read_lost(machine, own, "attribute", error, name, asked, frame)
 
 
 def _where(machine: Machine, value: Tensor, name: str) -> Value:

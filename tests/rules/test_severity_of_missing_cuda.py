@@ -11,6 +11,12 @@ from devlint.config import Config
 from devlint.linter import check
 
 MEANT = {
+    "asks what there is and takes the accelerator for granted elsewhere": """\
+        import torch
+        print(torch.ones(2, device="cuda" if torch.cuda.is_available() else "cpu"))
+        kind = torch.accelerator.current_accelerator().type
+        print(torch.ones(2, device=kind))
+        """,
     "asks and chooses": """\
         import torch
         device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -195,6 +201,11 @@ MEASURES = {
 }
 
 NOT_SHOWN = {
+    "takes the accelerator for granted": """\
+        import torch
+        kind = torch.accelerator.current_accelerator().type if hasattr(torch, "accelerator") else "cuda"
+        print(torch.ones(2, device=kind))
+        """,
     "an option that says which GPU": """\
         import argparse, os
         import torch
@@ -357,7 +368,7 @@ NOT_SHOWN = {
 def severities(folder: Path, entry: str) -> list[str]:
     """The severities of what is said of missing CUDA in a program of a folder."""
     found = check([folder / entry], Config(root=folder))
-    return [finding.severity for finding in found if finding.code in ("DEV102", "DEV107")]
+    return [finding.severity for finding in found if finding.code in ("DEV102", "DEV107", "DEV109")]
 
 
 def write(folder: Path, **files: str) -> None:
