@@ -9,8 +9,9 @@ from devlint.analysis.classes import is_module_class
 from devlint.analysis.devices import resolve
 from devlint.analysis.dispatch import METHODS, Call
 from devlint.analysis.module_state import ModuleState
-from devlint.analysis.modules import CONTAINERS
+from devlint.analysis.modules import CONTAINERS, forget_places
 from devlint.analysis.opaque import hide_members, hide_parameters, is_opaque
+from devlint.analysis.replacing import registers_elsewhere
 from devlint.analysis.results import derived
 from devlint.analysis.values import (
     UNKNOWN,
@@ -44,6 +45,8 @@ def construct_builtin(machine: Machine, path: str, row: Row, call: Call) -> Valu
     instance.module = ModuleState()
     instance.module.forward = _plain_forward(libraries.canonical(path))
     initialise_builtin(machine, instance, path, row, call)
+    if machine.state.replaced and registers_elsewhere(machine):
+        forget_places(machine, instance)
     return instance
 
 

@@ -21,6 +21,7 @@ from devlint.analysis.values import (
     CUT,
     NONE,
     UNKNOWN,
+    Answer,
     Array,
     Bound,
     Const,
@@ -37,6 +38,7 @@ from devlint.analysis.values import (
     Unknown,
     Value,
     const,
+    is_none,
 )
 from devlint.semantics import libraries
 from devlint.syntax import ir
@@ -151,6 +153,8 @@ def _run(
     result = _result(machine, function, frame, body, signal)
     if cuts != machine.cuts and isinstance(result, Scalar) and result.kind == "bool":
         result = CUT
+    if isinstance(result, (Const, DeviceValue, Answer)) and not is_none(result):
+        machine.hand_on(function.frame.namespace.path, arguments.frame)
     if began:
         machine.store.close()
     if key is not None and epoch == machine.store.epoch:
@@ -359,6 +363,8 @@ def call_external(machine: Machine, function: External, arguments: Call) -> Valu
 def external_attribute(machine: Machine, value: External, name: str, node: ir.Node, frame: Frame) -> Value:
     """`torch.name`."""
     path = libraries.canonical(f"{value.path}.{name}")
+    if machine.state.replaced and path in machine.state.replaced:
+        return machine.state.replaced[path]
     makes = VALUES.get(path)
     if makes is not None:
         return makes(machine)
@@ -372,6 +378,8 @@ def external_attribute(machine: Machine, value: External, name: str, node: ir.No
 def external_method(machine: Machine, value: External, name: str, arguments: Call) -> Value:
     """`torch.name(...)`."""
     path = libraries.canonical(f"{value.path}.{name}")
+    if machine.state.replaced and path in machine.state.replaced:
+        return call_value(machine, machine.state.replaced[path], arguments)
     makes = VALUES.get(path)
     if makes is not None:
         return call_value(machine, makes(machine), arguments)

@@ -152,8 +152,10 @@ def as_text(value: Value) -> Const | None:
     if isinstance(value, Const):
         return value
     if isinstance(value, DeviceValue):
+        if value.index == SOME_INDEX:
+            return None
         text = str(value)
-        of_tensor = value.site is None and value.index not in (None, SOME_INDEX)
+        of_tensor = value.site is None and value.index is not None
         return Const(DeviceText(text) if of_tensor else text, value.site)
     path = path_text(value)
     return None if path is None else Const(path)

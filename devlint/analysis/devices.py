@@ -106,6 +106,8 @@ def resolve(
     else:
         if isinstance(value, Instance) and isinstance(value.cls, External):
             if value.cls.path == "torch.cuda.device":
+                if operation.startswith("torch.cuda."):  # its own functions read the number of the context manager
+                    return resolve(machine, value.state["target"], node, frame, operation, kind)
                 site = machine.site(node, frame)
                 machine.emit(
                     InvalidDevice,

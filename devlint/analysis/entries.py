@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.access import call_value
 from devlint.analysis.calls import invoke
 from devlint.analysis.choices import cpu_is_assumed
-from devlint.analysis.classes import find, is_module_class, mro
+from devlint.analysis.classes import find, is_module_class, is_open_class, mro
 from devlint.analysis.dispatch import Call
 from devlint.analysis.frames import Frame, Locals, Namespace
 from devlint.analysis.machine import Crash
@@ -22,7 +22,7 @@ from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models.frameworks import enter_hook, enter_step, is_hook
 from devlint.analysis.models.patching import fixtures
 from devlint.analysis.module_moves import move_module
-from devlint.analysis.modules import registered
+from devlint.analysis.modules import forget_places, registered
 from devlint.analysis.store import Delta
 from devlint.analysis.values import (
     Bound,
@@ -416,6 +416,12 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
         machine.store.set(instance.module, "unsure", True)
     elif enter_step(machine, cls, instance, method, call):
         return
+    elif is_open_class(cls) and find(cls, "forward") is not None:
+        for part in instance.fields.values():  # of a module that an ancestor out of sight makes it, and that is moved
+            if isinstance(part, Instance):
+                forget_places(machine, part)
+            elif isinstance(part, Tensor) and part.is_parameter:
+                machine.store.set(part, "device", None)
     _set_up(machine, cls, instance, method, call)
     call_value(machine, Bound(method, instance), call)
 

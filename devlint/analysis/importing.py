@@ -19,6 +19,7 @@ from devlint.analysis.values import (
     constant,
 )
 from devlint.semantics import libraries
+from devlint.semantics.devices import BACKENDS
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
@@ -124,8 +125,10 @@ def _note_need(machine: Machine, name: str, path: str) -> None:
     """A package that is nothing without a GPU says that its program is for GPUs, unless it is tried out.
 
     Raises:
-        Crash: it is, where there is none, and a handler waits for that.
+        Crash: it is, where there is none, or it brings an accelerator of another kind, and a handler waits for that.
     """
+    if name in BACKENDS and not ancestors(_MISSING).isdisjoint(machine.expected):
+        raise Crash(_MISSING)
     if not libraries.needs_gpu(name):
         return
     if ancestors(_MISSING).isdisjoint(machine.expected):

@@ -41,6 +41,7 @@ from devlint.analysis.modules import (
     replace_table,
     table_of,
 )
+from devlint.analysis.replacing import replaced
 from devlint.analysis.sequences import sequence_item
 from devlint.analysis.values import (
     NONE,
@@ -198,6 +199,9 @@ def _class_method(machine: Machine, value: Instance, name: str, call: Call) -> V
         attribute = bind(machine, found[0], value, call.node, call.frame)
         return UNKNOWN if attribute is None else call_value(machine, attribute, call)
     if value.module is not None:
+        own = replaced(machine, "torch.nn.Module", name) if machine.state.replaced else None
+        if own is not None:
+            return call_value(machine, own, call.with_arguments([value, *call.positional], call.keywords))
         return module_method(machine, value, name, call)
     getter = _getter_of(value, name)
     if getter is not None:

@@ -161,6 +161,7 @@ class State:
     GPU. `collective`: the backend of init_process_group, None before. `hooks`: what waits for a backward pass.
     `passes`: the devices of losses that had one, "" for one that is not known. `deterministic`: what the program last
     gave `use_deterministic_algorithms`. `imported`: the files of the project that were imported, which happens once.
+    `replaced`: what the program has put in the place of names of libraries (a new dict each time).
     """
 
     __slots__ = (
@@ -183,6 +184,7 @@ class State:
         "passes",
         "deterministic",
         "imported",
+        "replaced",
     )
 
     def __init__(self) -> None:
@@ -205,6 +207,7 @@ class State:
         self.hooks: tuple[Hook, ...] = ()
         self.passes: frozenset[str] = frozenset()
         self.imported: frozenset[str] = frozenset()
+        self.replaced: dict[str, Value] = {}
 
 
 EvidenceKind: TypeAlias = Literal["availability", "option", "branch", "computes", "map_location", "needs a GPU"]
@@ -255,6 +258,8 @@ class Machine:
         self.consulted: set[str] = set()
         self.evidence: dict[Testimony, None] = {}
         """What speaks for running without a GPU, in the order in which it was found."""
+        self.answered: set[str] = set()
+        """The files that do not ask themselves, but were given an answer by others."""
         self.visited: dict[ir.Node, None] = {}
         self.called: set[ir.Node] = set()
         """The functions that others called in the runs of one entry point."""
@@ -266,6 +271,8 @@ class Machine:
         self.namespaces: dict[str, Namespace] = {}
         self.with_settings: list[Namespace] = []
         """Those of files whose functions may set global names."""
+        self.with_modules: list[Namespace] = []
+        """Those of imported files that build a module when they run."""
         self.import_events: dict[str, dict[tuple[Any, ...], Event]] = {}
         self.import_consulted: dict[str, set[str]] = {}
         self.import_evidence: dict[str, dict[Testimony, None]] = {}
@@ -497,7 +504,8 @@ class Machine:
         self.events[key] = event(world=self.world.name, site=site, root=root, when=tuple(self.path), **facts)
 
     def take_for_data(self, value: Value) -> None:
-        """The host reads something: if it was loaded, these are no weights, and nothing of them was on a GPU.
+        """The host reads something, or finds something by it: if it was loaded, or is an attribute of what was, these
+        are no weights, and nothing of them was on a GPU.
 
         Weights are a dict that a network takes; what was saved from a GPU becomes no array before it is brought back.
         """
@@ -542,15 +550,27 @@ class Machine:
 
     def testify(self, kind: EvidenceKind, frame: Frame) -> None:
         """Note what speaks for (or against) running without a GPU: for the file where it stands, and the one whose
-        call led there, if it stands by (a library elsewhere is for other programs, too)."""
+        call led there, if it stands by (a library elsewhere is for other programs, too). What a function asks for its
+        own work says nothing of its callers, unless it gives them the answer (`hand_on`)."""
         path = frame.namespace.path
         self.evidence[kind, path] = None
+        self.answered.discard(path)
         if self.importing:
             self.import_asked.setdefault(path, set()).add(kind)
         if self.activations:
             caller = self.activations[-1].call.frame.namespace.path
-            if stands_by(path, caller):
+            if kind != "availability" and stands_by(path, caller):
                 self.evidence[kind, caller] = None
+
+    def hand_on(self, asked: str, frame: Frame) -> None:
+        """A function of the file `asked` has answered its caller with a device, a flag or a number: what it asked for
+        that speaks for the caller, too, if the file stands by; not for the caller's callers."""
+        caller = frame.namespace.path
+        if asked == caller or asked in self.answered or ("availability", asked) not in self.evidence:
+            return
+        if stands_by(asked, caller) and ("availability", caller) not in self.evidence:
+            self.evidence["availability", caller] = None
+            self.answered.add(caller)
 
     def count(self, what: str, by: int = 1) -> None:
         """Count something for `--statistics`."""

@@ -173,6 +173,7 @@ MAX_OPTIONS: Final = 8
 @on(ITEM, Mapping)
 def mapping_item(machine: Machine, value: Mapping, index: Value, node: ir.Node, frame: Frame) -> Value:
     """`d[key]`; a defaultdict makes what is missing."""
+    machine.take_for_data(index)
     found = get(machine, value, index)
     if found is not None:
         return found

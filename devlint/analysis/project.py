@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.machine import Crash, OutOfBudget, stands_by
 from devlint.analysis.names import bound_by
-from devlint.analysis.settings import may_have_settings
+from devlint.analysis.settings import is_module, may_have_settings
 from devlint.analysis.values import UNKNOWN, ModuleValue, const
 from devlint.lines import split_rows
 from devlint.sources import Source, read_source
@@ -51,6 +51,7 @@ class Project:
         self.counted: dict[ir.Node, frozenset[str]] = {}
         """The names that a loop computes from what changes in each round, by loop."""
         self.settable: dict[ir.Module, frozenset[str]] = {}
+        self.movers: dict[ir.Module, dict[str, list[ir.Function | ir.Class]]] = {}
         """The global names that functions of a file set, by file."""
         self.starts_nccl: dict[ir.Node, bool] = {}
         """Whether a function starts a process group of NCCL."""
@@ -197,7 +198,7 @@ _RUN_STATE = (
 
 _PACKAGE = f"{os.sep}__init__.py"
 
-_DEFAULTS = ("default_device", "default_type", "current_device")
+_DEFAULTS = ("default_device", "default_type", "current_device", "replaced")
 """What `defaults_of` a state are."""
 
 
@@ -239,6 +240,8 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     try:
         run_body(machine, namespace)
     finally:
+        if any(map(is_module, namespace.names.values())):
+            machine.with_modules.append(namespace)
         if machine.elsewhere or machine.loss.named:
             machine.elsewhere_by_import.add(path)
         machine.import_consulted[path] = machine.consulted
@@ -253,7 +256,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
         machine.import_effects[path] = _effects(state, before[1], before[2], processes[2], was_alive)
         machine.import_defaults[path] = (_set_since(state, defaults), state.imported - imported)
         state.cuda_initialised, state.visible, state.visible_text = before
-        state.default_device, state.default_type, state.current_device = defaults
+        state.default_device, state.default_type, state.current_device, state.replaced = defaults
         state.imported = imported
         state.cuda_unused, state.cuda_used, state.may_spawn = processes
     _repeat_effects(machine, path)
@@ -297,9 +300,9 @@ def _repeat_effects(machine: Machine, path: str) -> None:
     machine.evidence |= machine.import_evidence.get(path, {})
 
 
-def defaults_of(state: State) -> tuple[DeviceValue | None, DeviceValue | None, int | None]:
-    """Where factories create, as of now, and which GPU is the current one."""
-    return state.default_device, state.default_type, state.current_device
+def defaults_of(state: State) -> tuple[DeviceValue | None, DeviceValue | None, int | None, dict[str, Any]]:
+    """Where factories create, as of now, which GPU is the current one, and what stands in the place of torch's own."""
+    return state.default_device, state.default_type, state.current_device, state.replaced
 
 
 def _set_since(state: State, before: tuple[object, ...]) -> tuple[tuple[str, object], ...]:

@@ -7,14 +7,14 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
 
 from devlint.analysis import rooms as _rooms  # registers every room
 from devlint.analysis.choices import ChoiceKey, are_independent
-from devlint.analysis.entries import Entry, is_private_class, is_program, protocol_entries
-from devlint.analysis.events import Event
+from devlint.analysis.entries import Entry, is_for_tests, is_private_class, is_program, protocol_entries
+from devlint.analysis.events import DeviceUnavailable, Event
 from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import FIRST_GPU, Crash, Machine, OutOfBudget, State
 from devlint.analysis.outcomes import MAIN, Outcome, Pass, called_by_roots, stands, take_imports, taken_over
@@ -196,11 +196,14 @@ class _Runner:
                 if MAIN in outcomes:
                     self.led.update(dict.fromkeys(outcomes[MAIN].reached))
             for imported, events in machine.import_events.items():
-                needs_gpu = any(kind == NEEDS_GPU for kind, _ in machine.import_evidence.get(imported, ()))
-                collected.extend(weigh_evidence(events, launched=needs_gpu).values())
+                kinds = {kind for kind, _ in machine.import_evidence.get(imported, ())}
+                told = weigh_evidence(events, launched=NEEDS_GPU in kinds).values()
+                in_tests = "availability" not in kinds and is_for_tests(imported, self.project.root)
+                collected.extend(map(_in_tests, told) if in_tests else told)
             self.analysis.statistics.update(machine.statistics)
             machine.namespaces.clear()
             machine.with_settings.clear()
+            machine.with_modules.clear()
             last = now
         self.analysis.events = settle(collected, [world.name for world in worlds], self.project)
 
@@ -436,6 +439,10 @@ def _hides_forward(machine: Machine, reached: ir.Node) -> bool:
         isinstance(part, ir.Function) and part.name == "forward" and part.speaks and part not in machine.visited
         for part in reached.body
     )
+
+
+def _in_tests(event: Event) -> Event:
+    return replace(event, in_tests=True) if isinstance(event, DeviceUnavailable) else event
 
 
 class _TooSlow(Exception):

@@ -1,11 +1,13 @@
-"""Settings of a file: global names that its functions set."""
+"""Settings of a file: global names that its functions set, and its modules that they move."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.values import UNKNOWN, Const, DeviceValue
+from devlint.analysis.modules import forget_places
+from devlint.analysis.values import UNKNOWN, Const, DeviceValue, Instance, Value
 from devlint.syntax import ir
+from devlint.syntax.walk import walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Namespace
@@ -23,6 +25,37 @@ def forget_settings(machine: Machine, namespace: Namespace, entered: ir.Function
         for name in _settable(machine, space.module):
             if name not in own and isinstance(space.names.get(name), (Const, DeviceValue)):
                 machine.store.put(space.names, name, UNKNOWN)
+    for space in {id(space): space for space in (namespace, *machine.with_modules)}.values():
+        held = [(name, value) for name, value in space.names.items() if is_module(value)]
+        for name, value in held:
+            if any(mover is not entered for mover in _movers(machine, space.module).get(name, ())):
+                assert isinstance(value, Instance)
+                forget_places(machine, value)
+
+
+def is_module(value: Value) -> bool:
+    """Whether a value is a module that can be moved in place."""
+    return isinstance(value, Instance) and value.module is not None
+
+
+def _movers(machine: Machine, module: ir.Module) -> dict[str, list[ir.Function | ir.Class]]:
+    """The functions and classes of a file that move one of its global names: `net.to(device)`."""
+    known = machine.project.movers.get(module)
+    if known is None:
+        known = machine.project.movers[module] = {}
+        for statement in module.body:
+            if not isinstance(statement, (ir.Function, ir.Class)):
+                continue
+            for part in walk(statement):
+                if isinstance(part, ir.Call) and isinstance(part.function, ir.Attribute):
+                    receiver = part.function.value
+                    if part.function.name in _MOVES and isinstance(receiver, ir.Name):
+                        if receiver.scope is not ir.NameScope.LOCAL:
+                            known.setdefault(receiver.id, []).append(statement)
+    return known
+
+
+_MOVES: Final = frozenset({"to", "cuda", "cpu"})
 
 
 def _settable(machine: Machine, module: ir.Module) -> frozenset[str]:

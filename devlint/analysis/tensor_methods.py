@@ -18,6 +18,7 @@ from devlint.analysis.events import (
 from devlint.analysis.gathering import needs_number
 from devlint.analysis.host import pin, read_pending, synchronize, to_host
 from devlint.analysis.moves import note_transfer
+from devlint.analysis.replacing import replaced
 from devlint.analysis.results import (
     derived,
     device_of,
@@ -70,6 +71,9 @@ def tensor_method(machine: Machine, value: Tensor, name: str, call: Call) -> Val
             return call_value(machine, value.attributes[name], call)
         if name not in METHODS and table.method(name) is None:
             return attribute(machine, value, name, call.node, call.frame)
+    own = replaced(machine, "torch.Tensor", name) if machine.state.replaced else None
+    if own is not None:
+        return call_value(machine, own, call.with_arguments([value, *call.positional], call.keywords))
     model = METHODS.get(name)
     if model is not None:
         return model(machine, value, call, name)
@@ -293,9 +297,13 @@ def _put_again(machine: Machine, value: Tensor, call: Call) -> Tensor:
 
 
 def note_pending(machine: Machine, value: Tensor, result: Tensor, call: Call) -> Tensor:
-    """A device-to-host copy with non_blocking=True is not there before a synchronization."""
-    blocking = constant(call.keywords.get("non_blocking", call.argument(1, "non_blocking")))
-    if result.device == "cpu" and blocking is True and value.device != "cpu" and result is not value:
+    """A device-to-host copy with non_blocking=True is not there before a synchronization; another one is itself one."""
+    asynchronous = constant(call.keywords.get("non_blocking", call.argument(1, "non_blocking"))) is True
+    if result.device != "cpu" or value.device == "cpu" or result is value:
+        return result
+    if not asynchronous:
+        machine.store.set(machine.state, "synchronizations", machine.state.synchronizations + 1)
+    else:
         target = call.argument(0, "device")
         is_named = isinstance(target, Const) and target.value == "cpu"
         if value.device is None and not (is_named and machine.has_cuda):

@@ -157,7 +157,12 @@ def unknown_attribute(machine: Machine, value: Unknown, name: str, node: ir.Node
         return FALSE
     if value is LOST_DEVICE and name == "type":
         return LOST_TYPE
-    return extended(value, f".{name}")
+    site = machine.loads.get(value) if machine.loads else None
+    if site is None:
+        return extended(value, f".{name}")
+    part = Unknown()
+    machine.loads[part] = site
+    return part
 
 
 _WAITS: Final = frozenset({"cpu", "item", "tolist", "synchronize", "wait"})
@@ -201,10 +206,12 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     """
     if name in _READ_BY_HOST or (name in _MOVES and call.unused):
         machine.elsewhere = True
-    if name in _WAITS and machine.has_cuda and not _is_asynchronous(call):
+    made = _moved(machine, name, call) if name in _MOVES else UNKNOWN
+    waits = name in _WAITS or (made.__class__ is Tensor and made.device == "cpu")
+    if waits and machine.has_cuda and not _is_asynchronous(call):
         machine.store.set(machine.state, "synchronizations", machine.state.synchronizations + 1)
     if name in _MOVES:
-        return _moved(machine, name, call)
+        return made
     if name == "numpy":
         machine.take_for_data(value)
     if value.path is None or name not in _PURE or call.keywords or call.open:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from devlint.analysis.events import DeviceUnavailable
+from devlint.findings import Severity
 from devlint.rules.base import Diagnosis, Example, Rule, TextContext
 from devlint.rules.text import trail
 from devlint.rules.unavailable import speaker
@@ -56,7 +57,8 @@ RULE = Rule(
 A use of CUDA that runs when the module is imported, in a module that is a library: a tensor on `cuda` as a default
 argument or class attribute, `.cuda()` at module level, `torch.cuda.current_device()` as a default. A
 `torch.device("cuda")` touches nothing and is right here.
-In a program, where module level is the work itself, DEV102 speaks instead.""",
+In a program, where module level is the work itself, DEV102 speaks instead. Of tests that nowhere ask whether CUDA is
+there it is advice: all of them may need it.""",
     why="""\
 Who only wants one function of the module can't import it on a machine without a GPU; its tests can't even be
 collected. Where there is a GPU, the import initialises CUDA: `CUDA_VISIBLE_DEVICES` set afterwards has no effect, and
@@ -76,4 +78,5 @@ def at_import(event: DeviceUnavailable, context: TextContext) -> Iterator[Diagno
         return
     message = f"importing this module runs `{context.text(event.site)}`, which needs CUDA"
     help_text = "create it when it is needed, on the device of the tensors that it meets"
-    yield Diagnosis(event.site, message, event, trail(event, event.site), help_text)
+    severity: Severity | None = "advice" if event.in_tests else None
+    yield Diagnosis(event.site, message, event, trail(event, event.site), help_text, severity=severity)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-OUTSIDE_TORCH = ("npu", "mlu", "musa", "sdaa", "neuron", "gcu", "tpu")
+OUTSIDE_TORCH = tuple("npu mlu musa sdaa neuron gcu tpu dipu supa rbln spyre openreg".split())
 """What backends that are packages of their own name theirs (`torch.utils.rename_privateuse1_backend`)."""
+
+BACKENDS = frozenset(f"torch_{kind}" for kind in OUTSIDE_TORCH)
+"""The packages that bring them; no world has one."""
 
 _INSIDE = "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia privateuseone"
 

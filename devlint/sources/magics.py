@@ -16,7 +16,8 @@ PYTHON_CELL_MAGICS = frozenset({"time", "timeit", "capture", "prun", "memit", "d
 
 _UNKNOWN = "get_ipython().getoutput()"  # what IPython itself runs: a value of which nothing is known
 _AUTOMAGIC = re.compile(
-    r"(?:pip|conda|mamba|cd|ls|cat|cp|mv|mkdir|rm|rmdir|man|more)[ \t]+(?![=<>!+*/%,.:)\]&|@^]|in\b|is\b)"
+    r"(?:pip|conda|mamba|cd|ls|cat|cp|mv|mkdir|rm|rmdir|man|more)[ \t]+"
+    r"(?:\.{1,2}/|/\w|\.\.?\s*$|(?![=<>!+*/%,.:)\]&|@^]|-=|in\b|is\b))"
 )
 _ENVIRONMENT = re.compile(r"%(?:env|set_env)[ \t]+(\w+)(?:[ \t]*=|[ \t])[ \t]*(.*?)[ \t]*$")
 _ASSIGNMENT = re.compile(r"[\w.\[\]'\"*, \t]+?[ \t]*(?<![=!<>])=[ \t]*(?=[%!])")

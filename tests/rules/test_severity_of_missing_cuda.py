@@ -491,6 +491,39 @@ def test_what_a_helper_is_called_to_ask_does(tmp_path: Path) -> None:
     assert severities(tmp_path, "program.py") == ["error"]
 
 
+def test_what_a_helper_asks_for_its_own_work_does_not(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        program="import torch\nimport helper\nhelper.evaluate(torch.nn.Linear(2, 2))\nprint(torch.ones(2).cuda())\n",
+        helper="""\
+        import torch
+        def evaluate(net):
+            if torch.cuda.is_available():
+                net = net.cuda()
+            return net(torch.ones(3, 2).to(net.weight.device))
+        """,
+    )
+    assert severities(tmp_path, "program.py") == ["advice"]
+
+
+IMPORTED = "import torch\nSHAPES = torch.ones(2).cuda()\ndef area():\n    return SHAPES.prod().item()\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("shapes", IMPORTED, "error"),
+        ("test_shapes", IMPORTED, "advice"),
+        ("test_shapes", f"{IMPORTED}PLACE = 'cuda' if torch.cuda.is_available() else 'cpu'\n", "error"),
+    ],
+)
+def test_importing_tests_that_ask_for_nothing(name: str, text: str, expected: str, tmp_path: Path) -> None:
+    """All of such tests may need a GPU; a library is imported for other things, too."""
+    write(tmp_path, **{name: text})
+    found = check([tmp_path / f"{name}.py"], Config(root=tmp_path))
+    assert [(finding.code, finding.severity) for finding in found] == [("DEV110", expected)]
+
+
 def test_a_device_that_is_imported_does(tmp_path: Path) -> None:
     write(
         tmp_path,

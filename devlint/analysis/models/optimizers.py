@@ -186,10 +186,12 @@ def _fill_books(machine: Machine, value: Instance) -> None:
 
 def _keep_state(machine: Machine, value: Instance, call: Call) -> None:
     """State is made where a parameter is at its first step; later steps need both together."""
+    if any(tensor.device == POISON for tensor in value.state.get("params", ())):
+        return  # a program that has crashed makes no step
     devices: dict[int, tuple[str, Site]] = dict(value.state.get("devices", {}))
     site = machine.site(call.node, call.frame)
     for tensor in value.state.get("params", ()):
-        if tensor.device in (None, POISON):
+        if tensor.device is None:
             continue
         before = devices.get(id(tensor))
         if before is None:

@@ -1,0 +1,43 @@
+"""What a program puts in the place of what libraries define: `torch.load = partial(torch.load, weights_only=False)`.
+
+Python looks a name up in its module or class at each call, so that from then on callers get the program's own; who has
+taken the function before (`load = torch.load`, `from torch import load`) keeps it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, on
+from devlint.analysis.values import Bound, Class, External, Function, Instance, Value
+from devlint.semantics import libraries
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+
+_MODULE: Final = "torch.nn.Module"
+_REGISTERING: Final = frozenset(f"{_MODULE}.{name}" for name in ("__init__", "register_parameter", "register_buffer"))
+
+
+@on(ASSIGN_ATTRIBUTE, External)
+def replace(machine: Machine, value: External, name: str, new: Value, node: ir.Node, frame: Frame) -> None:
+    """`torch.name = new`, of something that can be called; settings have models of their own."""
+    if not isinstance(new, (Function, Bound, Class, External, Instance)):
+        return
+    path = libraries.canonical(f"{value.path}.{name}")
+    state = machine.state
+    others = {key: held for key, held in state.replaced.items() if key != path}
+    is_own = isinstance(new, External) and libraries.canonical(new.path) == path
+    machine.store.set(state, "replaced", others if is_own else {**others, path: new})
+
+
+def replaced(machine: Machine, cls: str, name: str) -> Value | None:
+    """What the program put in the place of a method of torch's, of which the first argument is the object."""
+    return machine.state.replaced.get(f"{cls}.{name}")
+
+
+def registers_elsewhere(machine: Machine) -> bool:
+    """Whether the program itself takes what modules register, so that it may be anywhere."""
+    return not _REGISTERING.isdisjoint(machine.state.replaced)
