@@ -399,6 +399,18 @@ class UnsynchronizedRead(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SnapshotNotCopied(Event):
+    """Weights that were kept by a move to the CPU, where they were already, are loaded or saved after the module has
+    changed; the root is the move.
+
+    `text`: the move.
+    """
+
+    text: str = ""
+    kind: Literal["loaded", "saved"] = "loaded"
+
+
+@dataclass(frozen=True, slots=True)
 class VisibleDevices(Event):
     """Something about CUDA_VISIBLE_DEVICES. `first_cuda`: where CUDA was initialised, for `late`."""
 

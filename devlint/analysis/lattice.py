@@ -233,6 +233,8 @@ class Loss:
         joined.size = a.size if a.size == b.size else ANY_SIZE if ANY_SIZE in (a.size, b.size) else None
         joined.dtype = a.dtype if a.dtype == b.dtype else None
         joined.pinned = a.pinned and b.pinned
+        if a.shared is not None and b.shared is not None and a.shared.of is b.shared.of:
+            joined.shared = a.shared if a.shared.tick <= b.shared.tick else b.shared
         joined.is_element = joined.rank is None and (_may_be_number(a) or _may_be_number(b))
         if a.attributes is not None and b.attributes is not None:
             shared = a.attributes.keys() & b.attributes.keys()

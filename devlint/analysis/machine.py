@@ -343,6 +343,8 @@ class Machine:
         self.activations: list[Activation] = []
         self.contexts: dict[ir.Function, tuple[int, int, int]] = {}
         """How often functions were run in this run, the steps that they took, and those of them in descents."""
+        self.written = 0
+        """When weights were last changed in place: by an optimizer, or by loading others."""
         self.cuts = 0
         """How many calls a bound has left out."""
         self.latest: dict[ir.Function, int] = {}

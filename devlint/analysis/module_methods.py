@@ -32,6 +32,7 @@ from devlint.analysis.modules import (
 )
 from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, forget_place
 from devlint.analysis.results import derived, loaded_tensor
+from devlint.analysis.snapshots import Shared, note_read
 from devlint.analysis.values import (
     BOOL,
     MAX_ITEMS,
@@ -199,11 +200,15 @@ def _state_dict(machine: Machine, value: Instance, name: str, call: Call) -> Val
         if path is not None and len(items) < MAX_ITEMS and not _is_transient(path, owner):
             held = derived(tensor)
             held.requires_grad = False
+            held.shared = Shared(tensor)
             items[path] = held
     if isinstance(prefix, str):
         items = {prefix + path: held for path, held in items.items()}
-    devices = {tensor.device for tensor, _, _ in registered(value)}
+    known = [tensor for tensor, _, _ in registered(value)]
+    devices = {tensor.device for tensor in known}
     rest = Tensor(devices.pop()) if len(devices) == 1 else None
+    if rest is not None:
+        rest.shared = Shared(known[-1])
     return Mapping(items, rest, True, "state_dict")
 
 
@@ -220,6 +225,8 @@ def _nothing(machine: Machine, value: Instance, name: str, call: Call) -> Value:
 @on(_BASE, "load_state_dict")
 def _load_state_dict(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     """Values are copied to where the module is; with `assign=True` the loaded tensors take its parameters' place."""
+    note_read(machine, call.argument(0, "state_dict"), [tensor for tensor, _, _ in registered(value)], call)
+    machine.written = machine.tick()
     if constant(call.argument(2, "assign")) is True:
         state = call.argument(0, "state_dict")
         partial = call.argument(1, "strict")

@@ -28,6 +28,7 @@ from devlint.analysis.results import (
     shape,
 )
 from devlint.analysis.rows import apply_row
+from devlint.analysis.snapshots import Shared, kept_on_cpu, names_cpu, note_copied
 from devlint.analysis.values import (
     ANY_SIZE,
     COUNT,
@@ -114,6 +115,8 @@ def method_to(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     device = resolve(machine, target, call.node, call.frame, ".to")
     if device == POISON:
         return Tensor(POISON)
+    if value.shared is not None and device == value.device == "cpu" and names_cpu(call):
+        return kept_on_cpu(machine, value, call)
     again = device == value.device == "cpu" and machine.world.has_cuda
     result = _put_again(machine, value, call) if again else moved(machine, value, device, call)
     if not again and machine.trace is not None and result is not value and result.origin is not None:
@@ -160,7 +163,7 @@ def method_cuda(machine: Machine, value: Tensor, call: Call, name: str) -> Value
 def method_cpu(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     """`tensor.cpu()`: waits for the device."""
     synchronize(machine, value, call, ".cpu()")
-    return value if value.device == "cpu" else moved(machine, value, "cpu", call)
+    return kept_on_cpu(machine, value, call) if value.device == "cpu" else moved(machine, value, "cpu", call)
 
 
 @on(METHODS, "type")
@@ -246,6 +249,7 @@ def method_type_as(machine: Machine, value: Tensor, call: Call, name: str) -> Va
 def method_copy(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     """`tensor.copy_(other)`: across devices on purpose; into pinned memory without blocking, it is not there yet."""
     other = call.argument(0, "src")
+    note_copied(machine, value, other, call)
     blocking = constant(call.argument(1, "non_blocking"))
     if isinstance(other, Tensor) and value.device == "cpu" and other.device not in (None, "cpu", POISON):
         if blocking is True and value.pinned:
@@ -420,6 +424,7 @@ def method_detach(machine: Machine, value: Tensor, call: Call, name: str) -> Val
     made.requires_grad = False
     made.keeps_grad = True
     made.is_parameter = False
+    made.shared = Shared(value) if value.is_parameter else value.shared
     return made
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from devlint.analysis.frames import Frame, Namespace
     from devlint.analysis.module_state import ModuleState
     from devlint.analysis.origins import Origin
+    from devlint.analysis.snapshots import Shared
     from devlint.syntax import ir
 
 POISON: Final = "!"
@@ -191,7 +192,7 @@ class Tensor(Value):
     rank, so that it may have no dimensions left. `attributes`: what the program itself set on it (replaced, never
     mutated). `keeps_grad`: a backward pass may leave its gradient in `.grad`, as that of a leaf. `sides`: for an item
     of a list that grows in a loop, the tensors that it is in rounds that went one way or the other. `behind`: the
-    condition behind which its device was lost by a join.
+    condition behind which its device was lost by a join. `shared`: the weight of a module whose memory this is.
     """
 
     __slots__ = (
@@ -211,6 +212,7 @@ class Tensor(Value):
         "keeps_grad",
         "sides",
         "behind",
+        "shared",
     )
 
     def __init__(
@@ -241,6 +243,7 @@ class Tensor(Value):
         self.keeps_grad = True
         self.sides: tuple[Tensor, Tensor] | None = None
         self.behind: ChoiceKey | None = None
+        self.shared: Shared | None = None
 
     def __repr__(self) -> str:
         return f"Tensor({self.device}, rank={self.rank}, {self.origin and self.origin.kind})"

@@ -29,6 +29,7 @@ PROBE_KINDS = {
     "DEV201": "move",
     "DEV202": "loop",
     "DEV203": "move",
+    "DEV506": "move",
     "DEV701": "compare",
     "DEV702": "compare",
     "DEV703": "value",

@@ -56,6 +56,13 @@ def _moved_parameter(claim: Claim, outcome: Outcome) -> Observation:
     return _unless_seen(_records(claim, outcome), "the result is the parameter itself")
 
 
+def _not_copied(claim: Claim, outcome: Outcome) -> Observation:
+    for record in _records(claim, outcome):
+        if record["is_same"]:
+            return Observation(True, "the call gives the weight itself, which goes on to change")
+    return _unless_seen(_records(claim, outcome), "the call gives a copy")
+
+
 def _type_moves(claim: Claim, outcome: Outcome) -> Observation:
     for record in _records(claim, outcome):
         before, after = record["receiver"].get("device"), record["result"].get("device")
@@ -170,6 +177,7 @@ _OBSERVERS: dict[str, Callable[[Claim, Outcome], Observation]] = {
     "DEV202": _rebound,
     "DEV203": _moved_parameter,
     "DEV405": _unsynchronised,
+    "DEV506": _not_copied,
     "DEV601": _visible_devices,
     "DEV602": _visible_devices,
     "DEV603": _visible_devices,

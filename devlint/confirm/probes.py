@@ -43,7 +43,8 @@ class Recorder:
     def moved(self, probe: int, result: Any) -> Any:
         """Note a method call."""
         receiver = self._receivers.pop() if self._receivers else None
-        self._record(probe, {"receiver": describe(receiver), "result": describe(result)})
+        facts = {"receiver": describe(receiver), "result": describe(result), "is_same": result is receiver}
+        self._record(probe, facts)
         return result
 
     def compared(self, probe: int, left: Any, right: Any, operator: str) -> Any:

@@ -157,6 +157,7 @@ def step(machine: Machine, value: Instance, call: Call) -> Value:
     """`optimizer.step(closure)`: calls the closure; makes state at the first step, which must stay with parameters."""
     closure = call.given(0, "closure")
     loss = NONE if closure is None else call_value(machine, closure, call.with_arguments([]))
+    machine.written = machine.tick()
     if value.state.get(CLASS_NAME) == "LBFGS":
         _join_gradients(machine, value, call)
     if value.state.get("keeps"):
