@@ -205,6 +205,8 @@ def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
             return True
         if is_only_inside(value, name):
             return False
+        if name == "device" and isinstance(value.cls, External) and value.cls.path == "torch.nn.DataParallel":
+            return False
         if value.module is not None and not is_open_class(value.cls) and not value.state.get("inner"):
             return False if name == "device" or (name == "module" and is_no_wrapper(value)) else None
         return True if _has_by_row(value.cls, name) else None

@@ -234,7 +234,7 @@ class Loss:
         joined.dtype = a.dtype if a.dtype == b.dtype else None
         joined.pinned = a.pinned and b.pinned
         if a.shared is not None and b.shared is not None and a.shared.of is b.shared.of:
-            joined.shared = a.shared if a.shared.tick <= b.shared.tick else b.shared
+            joined.shared = b.shared if b.shared.is_stale else a.shared
         joined.is_element = joined.rank is None and (_may_be_number(a) or _may_be_number(b))
         if a.attributes is not None and b.attributes is not None:
             shared = a.attributes.keys() & b.attributes.keys()

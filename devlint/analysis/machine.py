@@ -31,7 +31,7 @@ from devlint.analysis.frames import names_of_no_tensors
 from devlint.analysis.lattice import Loss
 from devlint.analysis.origins import Origin
 from devlint.analysis.store import Store
-from devlint.analysis.values import UNKNOWN, Class, Const, DeviceValue, Tensor, Unknown, Value
+from devlint.analysis.values import UNKNOWN, Class, Const, DeviceValue, Shared, Tensor, Unknown, Value
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
@@ -343,8 +343,8 @@ class Machine:
         self.activations: list[Activation] = []
         self.contexts: dict[ir.Function, tuple[int, int, int]] = {}
         """How often functions were run in this run, the steps that they took, and those of them in descents."""
-        self.written = 0
-        """When weights were last changed in place: by an optimizer, or by loading others."""
+        self.kept: dict[int, dict[int, Shared]] = {}
+        """What was kept of weights by moves that copied nothing, by the weight; both by identity."""
         self.cuts = 0
         """How many calls a bound has left out."""
         self.latest: dict[ir.Function, int] = {}
@@ -561,7 +561,7 @@ class Machine:
             self.import_asked.setdefault(path, set()).add(kind)
         if self.activations:
             caller = self.activations[-1].call.frame.namespace.path
-            if kind != "availability" and stands_by(path, caller):
+            if kind not in ("availability", "computes") and stands_by(path, caller):
                 self.evidence[kind, caller] = None
 
     def hand_on(self, asked: str, frame: Frame) -> None:

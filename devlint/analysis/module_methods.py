@@ -16,7 +16,7 @@ from devlint.analysis.machine import SCRIPTED, TRACE, Crash
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models import parallel
 from devlint.analysis.module_calls import WITH_KWARGS, call_builtin, class_forward
-from devlint.analysis.module_moves import apply_registered, move
+from devlint.analysis.module_moves import apply_registered, cast_module, move
 from devlint.analysis.modules import (
     MODULE_METHODS,
     builtin_path,
@@ -32,7 +32,7 @@ from devlint.analysis.modules import (
 )
 from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, forget_place
 from devlint.analysis.results import derived, loaded_tensor
-from devlint.analysis.snapshots import Shared, note_read
+from devlint.analysis.snapshots import note_loaded, separate
 from devlint.analysis.values import (
     BOOL,
     MAX_ITEMS,
@@ -46,6 +46,7 @@ from devlint.analysis.values import (
     Instance,
     Mapping,
     Sequence,
+    Shared,
     Tensor,
     Value,
     birth,
@@ -225,9 +226,11 @@ def _nothing(machine: Machine, value: Instance, name: str, call: Call) -> Value:
 @on(_BASE, "load_state_dict")
 def _load_state_dict(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     """Values are copied to where the module is; with `assign=True` the loaded tensors take its parameters' place."""
-    note_read(machine, call.argument(0, "state_dict"), [tensor for tensor, _, _ in registered(value)], call)
-    machine.written = machine.tick()
+    weights = [tensor for tensor, _, _ in registered(value)]
+    note_loaded(machine, call.argument(0, "state_dict"), weights, call)
     if constant(call.argument(2, "assign")) is True:
+        for weight in weights:
+            separate(machine, weight)
         state = call.argument(0, "state_dict")
         partial = call.argument(1, "strict")
         strict = not call.open and (partial is None or constant(partial) is True)
@@ -353,7 +356,10 @@ def _itself(machine: Machine, value: Instance, name: str, call: Call) -> Value:
         flag: Value = const(False) if name == "eval" else const(True) if mode is None else mode
         for part in submodules(value).values():
             machine.store.put(part.state, "training", flag)
-    return value
+    return cast_module(machine, value) if name in _CASTS else value
+
+
+_CASTS: Final = frozenset({"half", "float", "double", "bfloat16", "type"})
 
 
 @on(_BASE, "apply")

@@ -22,6 +22,7 @@ from devlint.analysis.modules import (
 from devlint.analysis.moves import forget_dropped, note_module_moved
 from devlint.analysis.opaque import forget_relatives, is_split
 from devlint.analysis.origins import Origin
+from devlint.analysis.snapshots import separate
 from devlint.analysis.values import (
     POISON,
     SOME_INDEX,
@@ -113,6 +114,7 @@ def _moved_tensor(machine: Machine, tensor: Tensor, mover: Mover) -> Tensor:
 def _replace(machine: Machine, tensor: Tensor, owner: Instance, place: str | int, made: Tensor) -> None:
     """Put a moved tensor in the place of a registered one: a parameter stays the object that it is."""
     forget_dropped(machine, tensor, made.device)
+    separate(machine, tensor)
     if not tensor.is_parameter and isinstance(place, str):
         machine.store.put(owner.fields, place, made)
         return
@@ -260,6 +262,13 @@ def _unregistered(value: Value, depth: int = 3) -> Iterator[Tensor]:
 # -- methods
 
 
+def cast_module(machine: Machine, value: Instance) -> Instance:
+    """`module.to(dtype)`, `module.double()`: nothing moves; weights of another type stand in other memory."""
+    for tensor, _, _ in registered(value) if machine.kept else ():
+        separate(machine, tensor)
+    return value
+
+
 def move(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     module = value.module
     assert module is not None
@@ -280,9 +289,9 @@ def move(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     else:
         target = call.keywords.get("device") or (call.positional[0] if call.positional else None)
         if target is None or isinstance(target, External) or constant(target) is None:
-            return value
+            return cast_module(machine, value)
         if isinstance(target, Scalar) and target.kind == "dtype":
-            return value
+            return cast_module(machine, value)
         if isinstance(target, Tensor):
             device = target.device
         elif is_device_like(target) or isinstance(target, (Instance, Scalar)):

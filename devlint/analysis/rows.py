@@ -261,8 +261,9 @@ def _meet_index(machine: Machine, parts: list[Part], node: ir.Node, frame: Frame
 
 
 def demand_cpu(machine: Machine, row: Row, name: str, value: Value, where: ir.Node | None, call: Call) -> None:
+    """An argument that must be on the CPU if it is a tensor; numbers in a list are brought there by torch itself."""
     machine.elsewhere = True
-    for tensor in tensors_in(value):
+    for tensor in (value,) if isinstance(value, Tensor) else ():
         if tensor.device in (None, "cpu", POISON) or tensor.assumed:
             continue
         if machine.trying:

@@ -7,31 +7,18 @@ memory of the module. What was kept so follows the training, and to load it chan
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from devlint.analysis.devices import source_text
-from devlint.analysis.events import Site, SnapshotNotCopied
+from devlint.analysis.events import SnapshotNotCopied
 from devlint.analysis.results import derived
-from devlint.analysis.values import NONE, Mapping, Tensor, Value, present
+from devlint.analysis.values import NONE, Mapping, Shared, Tensor, Value, present
 from devlint.syntax import ir
-from devlint.syntax.walk import walk
 
 if TYPE_CHECKING:
     from devlint.analysis.dispatch import Call
     from devlint.analysis.machine import Machine
-
-
-class Shared:
-    """What a tensor shares its memory with: the parameter or buffer `of` a module. `site`: where a move was to copy it
-    and did not, `tick` the moment of that. `began`: when the function began in whose loop that was; else the same."""
-
-    __slots__ = ("of", "site", "tick", "began")
-
-    def __init__(self, of: Tensor, site: Site | None = None, tick: int = 0, began: int = 0) -> None:
-        self.of = of
-        self.site = site
-        self.tick = tick
-        self.began = began
 
 
 def kept_on_cpu(machine: Machine, value: Tensor, call: Call) -> Tensor:
@@ -40,29 +27,49 @@ def kept_on_cpu(machine: Machine, value: Tensor, call: Call) -> Tensor:
         return value
     made = derived(value)
     made.requires_grad, made.size = value.requires_grad, value.size
-    now, frame = machine.tick(), call.frame
-    began = frame.tick if frame.loops and not _leaves(frame.loops[-1], call.node) else now
-    made.shared = Shared(value.shared.of, machine.site(call.node, frame), now, began)
+    made.shared = Shared(value.shared.of, machine.site(call.node, call.frame))
+    weight = id(value.shared.of)
+    machine.store.put(machine.kept, weight, {**machine.kept.get(weight, {}), id(made.shared): made.shared})
+    machine.weighed = True  # a later round of the loop around may keep nothing, and change the weights
     return made
 
 
-def _leaves(loop: ir.Node, node: ir.Node) -> bool:
-    """Whether a branch in which the node stands ends the rounds of the loop."""
-    branches = [branch for part in walk(loop) if isinstance(part, ir.If) for branch in (part.body, part.orelse)]
-    return any(
-        branch and isinstance(branch[-1], _ENDS) and any(part is node for part in walk(branch)) for branch in branches
-    )
-
-
-_ENDS: Final = (ir.Break, ir.Return, ir.Raise)
-
-
-def names_cpu(call: Call) -> bool:
-    """Whether a call of `.to` names the CPU itself, whatever else there is: `x.to("cpu")`."""
+def only_names_cpu(call: Call) -> bool:
+    """Whether a call of `.to` asks for nothing but the CPU: `x.to("cpu")`. Another type, or `copy=True`, is a copy."""
     node = call.node
-    written = [*node.args, *(value for _, value in node.keywords)] if isinstance(node, ir.Call) else []
-    inside = [part for one in written for part in (one, *(one.args if isinstance(one, ir.Call) else ()))]
-    return any(isinstance(part, ir.Const) and part.value == "cpu" for part in inside)
+    if not isinstance(node, ir.Call) or len(node.args) + len(node.keywords) != 1:
+        return False
+    written = node.args[0] if node.args else node.keywords[0][1]
+    if isinstance(written, ir.Call) and len(written.args) == 1:
+        written = written.args[0]
+    return isinstance(written, ir.Const) and written.value == "cpu"
+
+
+def note_changed(machine: Machine, weights: Iterable[Tensor]) -> None:
+    """Weights are changed in place: what was kept of them, and no copy, changes too."""
+    for weight in weights if machine.kept else ():
+        for shared in machine.kept.get(id(weight), {}).values():
+            if not shared.is_stale:
+                machine.store.set(shared, "is_stale", True)
+
+
+def separate(machine: Machine, weight: Tensor) -> None:
+    """A weight gets other memory: what was kept of it stays as it is."""
+    for shared in machine.kept.get(id(weight), {}).values() if machine.kept else ():
+        if shared.site is not None:
+            machine.store.set(shared, "site", None)
+
+
+def note_loaded(machine: Machine, kept: Value | None, weights: list[Tensor], call: Call) -> None:
+    """What was kept is loaded into a module with these weights: are they other ones by now? What else is loaded changes
+    them."""
+    if not machine.kept:
+        return
+    ours = {id(tensor) for tensor in weights}
+    held = _shared_in(NONE if kept is None else present(kept))
+    _tell_first([shared for shared in held if id(shared.of) in ours], "loaded", machine, call)
+    own = {id(shared.of) for shared in held}
+    note_changed(machine, [tensor for tensor in weights if id(tensor) not in own])
 
 
 def note_copied(machine: Machine, target: Tensor, source: Value | None, call: Call) -> None:
@@ -70,31 +77,31 @@ def note_copied(machine: Machine, target: Tensor, source: Value | None, call: Ca
     shared = source.shared if isinstance(source, Tensor) else None
     weight = target if target.shared is None else target.shared.of
     if shared is not None and shared.of is weight:
-        _tell(machine, shared, "loaded", call, False)
+        _tell_first([shared], "loaded", machine, call)
+    else:
+        note_changed(machine, [weight])
 
 
-def note_read(machine: Machine, kept: Value | None, weights: list[Tensor] | None, call: Call) -> None:
-    """What was kept is loaded into a module with these weights, or saved (None): are they other ones by now?
-
-    What was kept only if a round of a loop was the best, or is None, need not be of the last round.
-    """
-    read = NONE if kept is None else present(kept)
-    if not isinstance(read, Mapping):
-        return
-    ours = None if weights is None else {id(tensor) for tensor in weights}
-    for one in (kept, *read.items.values()):
-        state = NONE if one is None else present(one)
-        for part in (*state.items.values(), state.rest) if isinstance(state, Mapping) else ():
-            shared = part.shared if isinstance(part, Tensor) else None
-            if shared is not None and (ours is None or id(shared.of) in ours):
-                if _tell(machine, shared, "saved" if ours is None else "loaded", call, one is not state):
-                    return
+def note_saved(machine: Machine, saved: Value | None, call: Call) -> None:
+    """What was kept is saved, by itself or in a dict: are the weights other ones by now? In a loop that may be asked for
+    only in rounds that have just kept them."""
+    if machine.kept and isinstance(saved, Mapping) and not call.frame.loops:
+        parts = [saved, *map(present, saved.items.values())]
+        _tell_first([shared for part in parts for shared in _shared_in(part)], "saved", machine, call)
 
 
-def _tell(machine: Machine, shared: Shared, kind: str, call: Call, is_of_some_round: bool) -> bool:
-    """Tell of what was kept, if it was to be a copy and the weights have changed since."""
-    if shared.site is None or machine.written <= (shared.began if is_of_some_round else shared.tick):
-        return False
-    site, text = machine.site(call.node, call.frame), source_text(machine, shared.site)
-    machine.emit(SnapshotNotCopied, site, shared.site, text=text, kind=kind)
-    return True
+def _shared_in(kept: Value) -> list[Shared]:
+    """What the values of a state share, if all of them do: in a loop over them one may stand for the others."""
+    if not isinstance(kept, Mapping):
+        return []
+    parts = [part for part in (*kept.items.values(), kept.rest) if part is not None]
+    found = [part.shared for part in parts if isinstance(part, Tensor) and part.shared is not None]
+    return found if len(found) == len(parts) else []
+
+
+def _tell_first(found: list[Shared], kind: str, machine: Machine, call: Call) -> None:
+    for shared in found:
+        if shared.is_stale and shared.site is not None:
+            text = source_text(machine, shared.site)
+            machine.emit(SnapshotNotCopied, machine.site(call.node, call.frame), shared.site, text=text, kind=kind)
+            return

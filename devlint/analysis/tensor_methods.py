@@ -28,7 +28,7 @@ from devlint.analysis.results import (
     shape,
 )
 from devlint.analysis.rows import apply_row
-from devlint.analysis.snapshots import Shared, kept_on_cpu, names_cpu, note_copied
+from devlint.analysis.snapshots import kept_on_cpu, note_copied, only_names_cpu
 from devlint.analysis.values import (
     ANY_SIZE,
     COUNT,
@@ -47,6 +47,7 @@ from devlint.analysis.values import (
     Lost,
     Scalar,
     Sequence,
+    Shared,
     Tensor,
     Unknown,
     Value,
@@ -115,7 +116,7 @@ def method_to(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     device = resolve(machine, target, call.node, call.frame, ".to")
     if device == POISON:
         return Tensor(POISON)
-    if value.shared is not None and device == value.device == "cpu" and names_cpu(call):
+    if value.shared is not None and device == value.device == "cpu" and only_names_cpu(call):
         return kept_on_cpu(machine, value, call)
     again = device == value.device == "cpu" and machine.world.has_cuda
     result = _put_again(machine, value, call) if again else moved(machine, value, device, call)

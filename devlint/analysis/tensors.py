@@ -26,6 +26,7 @@ from devlint.analysis.results import (
     shape,
 )
 from devlint.analysis.rows import apply_row
+from devlint.analysis.snapshots import separate
 from devlint.analysis.tensor_methods import METHODS
 from devlint.analysis.values import (
     BOOL,
@@ -108,6 +109,8 @@ def assign_tensor_attribute(
     machine: Machine, value: Tensor, name: str, new: Value, node: ir.Node, frame: Frame
 ) -> None:
     """`tensor.data = other` moves in place; `tensor.requires_grad = True`; what torch has no name for is kept."""
+    if name == "data":
+        separate(machine, value)
     if name == "data" and isinstance(new, Tensor) and new is not value:
         machine.store.set(value, "device", new.device)
         machine.store.set(value, "origin", new.origin)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from devlint.analysis.frames import Frame, Namespace
     from devlint.analysis.module_state import ModuleState
     from devlint.analysis.origins import Origin
-    from devlint.analysis.snapshots import Shared
     from devlint.syntax import ir
 
 POISON: Final = "!"
@@ -177,6 +176,18 @@ class DeviceValue(Value):
         if self.index == SOME_INDEX:
             return f"{self.type}:?"
         return self.type if self.index is None else f"{self.type}:{self.index}"
+
+
+class Shared:
+    """What a tensor shares its memory with: the parameter or buffer `of` a module. `site`: where a move was to copy it
+    and did not. `is_stale`: the weight has changed since. Written through the store."""
+
+    __slots__ = ("of", "site", "is_stale")
+
+    def __init__(self, of: Tensor, site: Site | None = None, is_stale: bool = False) -> None:
+        self.of = of
+        self.site = site
+        self.is_stale = is_stale
 
 
 class Tensor(Value):

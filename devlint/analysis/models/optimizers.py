@@ -18,6 +18,7 @@ from devlint.analysis.models.torch_files import relocated
 from devlint.analysis.origins import marks
 from devlint.analysis.plain import key_of
 from devlint.analysis.results import derived
+from devlint.analysis.snapshots import note_changed
 from devlint.analysis.values import (
     NONE,
     NUMBER,
@@ -157,7 +158,7 @@ def step(machine: Machine, value: Instance, call: Call) -> Value:
     """`optimizer.step(closure)`: calls the closure; makes state at the first step, which must stay with parameters."""
     closure = call.given(0, "closure")
     loss = NONE if closure is None else call_value(machine, closure, call.with_arguments([]))
-    machine.written = machine.tick()
+    note_changed(machine, value.state.get("params", ()))
     if value.state.get(CLASS_NAME) == "LBFGS":
         _join_gradients(machine, value, call)
     if value.state.get("keeps"):

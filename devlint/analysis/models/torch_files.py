@@ -21,7 +21,7 @@ from devlint.analysis.modules import registered
 from devlint.analysis.plain import path_text
 from devlint.analysis.results import is_any_content
 from devlint.analysis.rows import apply_row
-from devlint.analysis.snapshots import note_read
+from devlint.analysis.snapshots import note_saved
 from devlint.analysis.tensor_methods import METHODS
 from devlint.analysis.values import (
     NONE,
@@ -307,7 +307,7 @@ def _file_key(source: Value | None) -> object:
 @models("torch.save", "torch.jit.save")
 def save(machine: Machine, call: Call) -> Value:
     """`torch.save(obj, path)`: what is saved stays as it is now."""
-    note_read(machine, call.argument(0, "obj"), None, call)
+    note_saved(machine, call.argument(0, "obj"), call)
     return _keep(machine, call.argument(0, "obj"), call.argument(1, "f"))
 
 
