@@ -193,6 +193,8 @@ def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
     if isinstance(value, Instance):
         if name in value.fields:
             return value.fields[name].__class__ is not Lost
+        if value.module is not None and f"torch.nn.Module.{name}" in machine.state.replaced:
+            return True
         if isinstance(value.cls, Class):
             if find(value.cls, name) is not None or find(value.cls, "__getattr__") is not None:
                 return True

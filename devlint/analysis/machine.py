@@ -300,6 +300,7 @@ class Machine:
         self.ranks: set[tuple[str, int, int]] = set()
         """Where an option for the rank was read: the number knows its place."""
         self.data_loads: set[tuple[str, int, int]] = set()
+        self.weight_loads: set[tuple[str, int, int]] = set()
         """Where data were loaded that are no weights."""
         self.transparent: dict[ir.Function, int] = {}
         """Decorators that gave back what they decorated, and how often; long work counts more."""
@@ -375,6 +376,8 @@ class Machine:
         self.guards = self.doubts = 0
         self.served: dict[Origin, int] = {}
         self.loads: dict[Unknown, Site] = {}
+        self.withheld: dict[tuple[str, int, int], Event] = {}
+        """What was told of loads, and taken back, by where they stand."""
         """What was loaded from files that this run doesn't know, and where."""
         self.connective: ir.Bool | None = None
         self.branching: ir.If | None = None
@@ -512,9 +515,23 @@ class Machine:
         Weights are a dict that a network takes; what was saved from a GPU becomes no array before it is brought back.
         """
         site = self.loads.get(value) if isinstance(value, Unknown) else None
-        if site is not None:
+        if site is not None and site.key not in self.weight_loads:
             self.data_loads.add(site.key)
-            self.events.pop((LoadWithoutMap, site.key, None, None), None)
+            told = self.events.pop((LoadWithoutMap, site.key, None, None), None)
+            if told is not None:
+                self.withheld[site.key] = told
+
+    def take_for_weights(self, value: Value | None) -> None:
+        """A module takes something, or it is used as one: if it was loaded, or is an attribute of what was, these are
+        weights, whatever else stands beside them."""
+        site = self.loads.get(value) if isinstance(value, Unknown) else None
+        if site is None or site.key in self.weight_loads:
+            return
+        self.weight_loads.add(site.key)
+        self.data_loads.discard(site.key)
+        told = self.withheld.pop(site.key, None)
+        if told is not None:
+            self.events[LoadWithoutMap, site.key, None, None] = told
 
     def kind_of(self, error: str | None) -> str:
         """The builtin exception with which an error begins; "" without CUDA, where builds of torch raise several."""

@@ -23,6 +23,7 @@ from devlint.analysis.modules import (
     registered,
 )
 from devlint.analysis.opaque import misplaced
+from devlint.analysis.replacing import calls_elsewhere
 from devlint.analysis.results import build, row_result
 from devlint.analysis.rows import argument_node, demand_cpu
 from devlint.analysis.values import (
@@ -51,6 +52,8 @@ def call_module(machine: Machine, value: Instance, call: Call) -> Value:
     """`module(...)`: the user's forward with the state that the module has now, or the row of a built-in class."""
     module = value.module
     assert module is not None
+    if machine.state.replaced and calls_elsewhere(machine, value.cls):
+        return UNKNOWN
     if module.forward is not None and machine.trace is None and _is_as_built(value):
         return call_by_row(machine, value, module.forward, call)
     own = value.state.get(TRACE)

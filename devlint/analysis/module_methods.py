@@ -227,6 +227,7 @@ def _nothing(machine: Machine, value: Instance, name: str, call: Call) -> Value:
 def _load_state_dict(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     """Values are copied to where the module is; with `assign=True` the loaded tensors take its parameters' place."""
     weights = [tensor for tensor, _, _ in registered(value)]
+    machine.take_for_weights(call.argument(0, "state_dict"))
     note_loaded(machine, call.argument(0, "state_dict"), weights, call)
     if constant(call.argument(2, "assign")) is True:
         for weight in weights:

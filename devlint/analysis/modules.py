@@ -15,6 +15,7 @@ from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import rewrite
 from devlint.analysis.module_state import HIDDEN, TABLES, ModuleState
 from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, forget_place, item_of_opaque
+from devlint.analysis.replacing import replaced
 from devlint.analysis.results import device_of
 from devlint.analysis.values import (
     BOOL,
@@ -227,6 +228,8 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
     """An attribute of a module that is neither a field nor of a user class."""
     module = value.module
     assert module is not None
+    if machine.state.replaced and replaced(machine, "torch.nn.Module", name) is not None:
+        return UNKNOWN
     if name == "training":
         known = value.state.get("training")
         return known if isinstance(known, Value) else Unknown("training", False)

@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 _MODULE: Final = "torch.nn.Module"
+_CLASSES: Final = ("torch.Tensor.", f"{_MODULE}.")
 _REGISTERING: Final = frozenset(f"{_MODULE}.{name}" for name in ("__init__", "register_parameter", "register_buffer"))
 
 
 @on(ASSIGN_ATTRIBUTE, External)
 def replace(machine: Machine, value: External, name: str, new: Value, node: ir.Node, frame: Frame) -> None:
-    """`torch.name = new`, of something that can be called; settings have models of their own."""
-    if not isinstance(new, (Function, Bound, Class, External, Instance)):
-        return
+    """`torch.name = new`, of something that can be called; settings have models of their own. A class gets anything."""
     path = libraries.canonical(f"{value.path}.{name}")
+    if not isinstance(new, (Function, Bound, Class, External, Instance)) and not path.startswith(_CLASSES):
+        return
     state = machine.state
     others = {key: held for key, held in state.replaced.items() if key != path}
     is_own = isinstance(new, External) and libraries.canonical(new.path) == path
@@ -36,6 +37,12 @@ def replace(machine: Machine, value: External, name: str, new: Value, node: ir.N
 def replaced(machine: Machine, cls: str, name: str) -> Value | None:
     """What the program put in the place of a method of torch's, of which the first argument is the object."""
     return machine.state.replaced.get(f"{cls}.{name}")
+
+
+def calls_elsewhere(machine: Machine, cls: Value) -> bool:
+    """Whether the program itself runs what a module of this class is given, so that it may bring it anywhere."""
+    own = f"{libraries.canonical(cls.path)}.forward" if isinstance(cls, External) else ""
+    return f"{_MODULE}.__call__" in machine.state.replaced or own in machine.state.replaced
 
 
 def registers_elsewhere(machine: Machine) -> bool:

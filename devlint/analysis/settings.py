@@ -49,13 +49,18 @@ def _movers(machine: Machine, module: ir.Module) -> dict[str, list[ir.Function |
             for part in walk(statement):
                 if isinstance(part, ir.Call) and isinstance(part.function, ir.Attribute):
                     receiver = part.function.value
-                    if part.function.name in _MOVES and isinstance(receiver, ir.Name):
-                        if receiver.scope is not ir.NameScope.LOCAL:
+                    if part.function.name in _MOVES and isinstance(receiver, ir.Name) and not _goes_to_cpu(part):
+                        if receiver.scope not in (ir.NameScope.LOCAL, ir.NameScope.FREE):
                             known.setdefault(receiver.id, []).append(statement)
     return known
 
 
-_MOVES: Final = frozenset({"to", "cuda", "cpu"})
+def _goes_to_cpu(move: ir.Call) -> bool:
+    """`net.to("cpu")`: where it stands without it."""
+    return any(isinstance(part, ir.Const) and part.value == "cpu" for part in walk([*move.args, *move.keywords]))
+
+
+_MOVES: Final = frozenset({"to", "cuda"})
 
 
 def _settable(machine: Machine, module: ir.Module) -> frozenset[str]:

@@ -83,8 +83,8 @@ def note_copied(machine: Machine, target: Tensor, source: Value | None, call: Ca
 
 
 def note_saved(machine: Machine, saved: Value | None, call: Call) -> None:
-    """What was kept is saved, by itself or in a dict: are the weights other ones by now? In a loop that may be asked for
-    only in rounds that have just kept them."""
+    """What was kept is saved, by itself or in a dict: have the weights changed? In a loop that may be done only
+    in rounds that have just kept them."""
     if machine.kept and isinstance(saved, Mapping) and not call.frame.loops:
         parts = [saved, *map(present, saved.items.values())]
         _tell_first([shared for part in parts for shared in _shared_in(part)], "saved", machine, call)

@@ -76,6 +76,11 @@ def tensor_method(machine: Machine, value: Tensor, name: str, call: Call) -> Val
     own = replaced(machine, "torch.Tensor", name) if machine.state.replaced else None
     if own is not None:
         return call_value(machine, own, call.with_arguments([value, *call.positional], call.keywords))
+    return torch_method(machine, value, name, call)
+
+
+def torch_method(machine: Machine, value: Tensor, name: str, call: Call) -> Value:
+    """A method of tensors that is torch's own, whatever stands in its place: `torch.Tensor.name(tensor, ...)`."""
     model = METHODS.get(name)
     if model is not None:
         return model(machine, value, call, name)

@@ -169,6 +169,10 @@ _WAITS: Final = frozenset({"cpu", "item", "tolist", "synchronize", "wait"})
 """Methods for which the host waits, if it is a tensor on a GPU, an event or a stream that has them."""
 
 
+_OF_MODULES: Final = frozenset({*_MOVES, "eval", "train", "half", "state_dict", "load_state_dict", "parameters"})
+"""Methods of modules, by which what was loaded is seen to be one."""
+
+
 def _is_asynchronous(call: Call) -> bool:
     return constant(call.keywords.get("non_blocking")) is True
 
@@ -206,6 +210,8 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     """
     if name in _READ_BY_HOST or (name in _MOVES and call.unused):
         machine.elsewhere = True
+    if machine.loads and name in _OF_MODULES:
+        machine.take_for_weights(value)
     made = _moved(machine, name, call) if name in _MOVES else UNKNOWN
     waits = name in _WAITS or (made.__class__ is Tensor and made.device == "cpu")
     if waits and machine.has_cuda and not _is_asynchronous(call):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.building import construct_builtin
 from devlint.analysis.derived import Kept, Unbuilt
@@ -14,12 +14,12 @@ from devlint.analysis.machine import text_of
 from devlint.analysis.missing import gone
 from devlint.analysis.models import metrics
 from devlint.analysis.models.distributions import FAMILY, apply, construct, initialise
-from devlint.analysis.module_moves import move_module
+from devlint.analysis.module_moves import move, move_module
 from devlint.analysis.module_state import HIDDEN, ModuleState
 from devlint.analysis.modules import forget_places, registered
 from devlint.analysis.results import nesting, plain_result
 from devlint.analysis.rows import apply_row
-from devlint.analysis.tensor_methods import moved, tensor_method
+from devlint.analysis.tensor_methods import moved, torch_method
 from devlint.analysis.values import (
     NONE,
     POISON,
@@ -54,9 +54,14 @@ def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = N
     if path.startswith("torch.Tensor.") and arguments.positional:
         receiver = arguments.positional[0]
         if isinstance(receiver, Tensor):
-            return tensor_method(
+            return torch_method(
                 machine, receiver, path[13:], arguments.with_arguments(arguments.positional[1:], arguments.keywords)
             )
+    if path in _MOVES_OF_MODULES and arguments.positional and isinstance(arguments.positional[0], Instance):
+        moved = arguments.positional[0]
+        if moved.module is not None:
+            rest = arguments.with_arguments(arguments.positional[1:], arguments.keywords)
+            return move(machine, moved, path.rpartition(".")[2], rest)
     if metrics.is_metric(path):
         return metrics.construct(machine, arguments)
     legacy = _legacy_constructor(machine, path, arguments, named_at)
@@ -83,6 +88,9 @@ def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = N
         makes_array = row.result == "array" and row.rank != "unknown"
         return plain_result(row, table.bind(row, arguments.positional, arguments.keywords)) if makes_array else UNKNOWN
     return apply_row(machine, row, arguments)
+
+
+_MOVES_OF_MODULES: Final = frozenset({"torch.nn.Module.to", "torch.nn.Module.cuda", "torch.nn.Module.cpu"})
 
 
 def lose_modules(machine: Machine, values: list[Value], depth: int = 2, all_of_them: bool = True) -> None:
