@@ -129,6 +129,8 @@ class _Walk:
             ignores = [*ignores, *_read_ignores(folder, folder / ".gitignore")]
         for entry in entries:
             path = Path(entry.path)
+            if entry.name.startswith("._"):
+                continue  # AppleDouble: attributes that macOS keeps beside a file of that name (RFC 1740)
             try:
                 is_folder = entry.is_dir(follow_symlinks=False)
                 is_file = not is_folder and entry.is_file()

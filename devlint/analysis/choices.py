@@ -155,10 +155,10 @@ def speaks_of_gpu(text: str) -> bool:
     if asked is not None and asked.group(2):
         return True
     name = "" if asked is None else asked.group(1).rpartition(".")[2].lower()
-    return any(word in name for word in _OF_GPUS)
+    return any(word in name for word in OF_GPUS)
 
 
-_OF_GPUS = ("cuda", "gpu", "cpu", "accel", "nvidia", "rocm", "nccl", "hopper")
+OF_GPUS = ("cuda", "gpu", "cpu", "accel", "nvidia", "rocm", "nccl", "hopper")
 _ASKED = re.compile(r"([^ ]+)(?: (?:[<>]=?|==|is) (?:-?[\d.]+|None|True|False|('(?:cpu|cuda)')))?")
 
 

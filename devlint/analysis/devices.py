@@ -42,20 +42,7 @@ if TYPE_CHECKING:
 
 def source_text(machine: Machine, site: Site) -> str:
     """The program text at a site, on one line."""
-    module = machine.project.module(site.path)
-    if module is None:
-        return ""
-    lines = machine.project.rows(site.path)
-    at = site.at
-    if at.lineno > len(lines):
-        return ""
-    if at.end_lineno == at.lineno:
-        text: str = lines[at.lineno - 1].encode()[at.col_offset : at.end_col_offset].decode(errors="replace")
-        return text
-    first = lines[at.lineno - 1].encode()[at.col_offset :].decode(errors="replace")
-    middle = lines[at.lineno : at.end_lineno - 1]
-    last = lines[at.end_lineno - 1].encode()[: at.end_col_offset].decode(errors="replace")
-    return " ".join(part.strip() for part in [first, *middle, last])
+    return machine.project.text_at(site)
 
 
 def is_device_like(value: Value | None) -> bool:

@@ -187,7 +187,10 @@ def next_call(machine: Machine, call: Call) -> Value | None:
 
 
 def _parameter_of_replica(machine: Machine, call: Call) -> Value:
-    """`next(self.parameters())` in a replica of DataParallel: it has none."""
+    """`next(self.parameters())` in a replica of DataParallel: it has none, and its forward ends there."""
+    if machine.replica_failed:
+        return Tensor(POISON)
+    machine.replica_failed = True
     machine.emit(
         ParallelDevice,
         machine.site(call.node, call.frame),

@@ -344,6 +344,8 @@ class Machine:
         self.activations: list[Activation] = []
         self.contexts: dict[ir.Function, tuple[int, int, int]] = {}
         """How often functions were run in this run, the steps that they took, and those of them in descents."""
+        self.replica_failed = False
+        """Whether the running replica of a DataParallel has raised, and that was told."""
         self.kept: dict[int, dict[int, Shared]] = {}
         """What was kept of weights by moves that copied nothing, by the weight; both by identity."""
         self.cuts = 0

@@ -109,6 +109,22 @@ class Project:
             self._rows = (path, [] if source is None else split_rows(source.text))
         return self._rows[1]
 
+    def text_at(self, site: Site) -> str:
+        """The program text at a site, on one line."""
+        if self.module(site.path) is None:
+            return ""
+        lines = self.rows(site.path)
+        at = site.at
+        if at.lineno > len(lines):
+            return ""
+        if at.end_lineno == at.lineno:
+            text: str = lines[at.lineno - 1].encode()[at.col_offset : at.end_col_offset].decode(errors="replace")
+            return text
+        first = lines[at.lineno - 1].encode()[at.col_offset :].decode(errors="replace")
+        middle = lines[at.lineno : at.end_lineno - 1]
+        last = lines[at.end_lineno - 1].encode()[: at.end_col_offset].decode(errors="replace")
+        return " ".join(part.strip() for part in [first, *middle, last])
+
     # -- imports
 
     def resolve(self, name: str, level: int, importer: str) -> str | None:

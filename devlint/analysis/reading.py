@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from devlint.analysis.choices import OF_GPUS
 from devlint.analysis.events import (
     AcceleratorMissing,
     DeviceNamed,
@@ -138,6 +139,7 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
     for event in found:
         if isinstance(event, NameUnbound) and not event.when:
             where.setdefault(event.root.key, set()).add(event.world)
+    at_import = {(e.world, e.site.key) for e in found if isinstance(e, DeviceUnavailable) and e.at_import}
     refused = {e.site.key for e in found if isinstance(e, _CHECKED) and e.checked and e.world == "cpu"}
     told: dict[tuple[Any, ...], Site] = {}
     kept: list[Event] = []
@@ -159,12 +161,22 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
                 continue
             if event.when:
                 continue  # the choice leaves it unbound, not the machine
+            if "cpu" not in where.get(event.root.key, ()) and event.guard is not None:
+                if not _names_gpus(project.text_at(event.guard)):
+                    continue  # whether it is bound without CUDA nobody knows: that run may have been over before
+        if isinstance(event, DeviceUnavailable) and not event.at_import and (event.world, event.site.key) in at_import:
+            continue  # who imports the file is told
         if isinstance(event, WrapperMissing) and not _is_wrapped_elsewhere(event, project):
             continue
         if isinstance(event, VisibleDevices) and event.first_cuda is not None and _other_fence(event, project):
             continue
         kept.append(event)
     return kept
+
+
+def _names_gpus(text: str) -> bool:
+    lowered = text.lower()
+    return any(word in lowered for word in OF_GPUS)
 
 
 def _is_wrapped_elsewhere(event: WrapperMissing, project: Project) -> bool:

@@ -197,7 +197,9 @@ class _Runner:
                     self.led.update(dict.fromkeys(outcomes[MAIN].reached))
             for imported, events in machine.import_events.items():
                 kinds = {kind for kind, _ in machine.import_evidence.get(imported, ())}
-                told = weigh_evidence(events, launched=NEEDS_GPU in kinds).values()
+                told = list(weigh_evidence(events, launched=NEEDS_GPU in kinds).values())
+                if any(map(_is_unavailable, self._events_of_imports(machine, imported))):
+                    told = [event for event in told if not _is_unavailable(event)]  # what it imports fails first
                 in_tests = "availability" not in kinds and is_for_tests(imported, self.project.root)
                 collected.extend(map(_in_tests, told) if in_tests else told)
             self.analysis.statistics.update(machine.statistics)
@@ -291,6 +293,11 @@ class _Runner:
             outcomes[entry.key] = self._explore(
                 machine, run_entry, steps, MAX_CHOICES_ENTRY, deadline, path, earlier, keep=False
             )
+
+    def _events_of_imports(self, machine: Machine, path: str) -> Iterable[Event]:
+        """What was told of the files that a file imports, when they were imported."""
+        for inner in self.deps.get(path, ()):
+            yield from machine.import_events.get(inner, {}).values()
 
     def _explore(
         self,
@@ -443,6 +450,10 @@ def _hides_forward(machine: Machine, reached: ir.Node) -> bool:
 
 def _in_tests(event: Event) -> Event:
     return replace(event, in_tests=True) if isinstance(event, DeviceUnavailable) else event
+
+
+def _is_unavailable(event: Event) -> bool:
+    return isinstance(event, DeviceUnavailable) and not event.guarded
 
 
 class _TooSlow(Exception):

@@ -35,18 +35,21 @@ class Undecodable(Exception):
         self.shown = shown
 
 
+_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+"""Byte order marks, and what they say of the rest."""
+
+
 def decode(data: bytes, *, declared: bool = True) -> Decoded:
     """Decode a source file; `declared=False` for formats without an encoding declaration (JSON, Markdown).
 
     Raises:
         Undecodable: an undecodable or NUL byte, an unknown encoding, or a declaration against the byte order mark.
     """
-    bom = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
-    for mark, name in ((codecs.BOM_UTF16_LE, "UTF-16"), (codecs.BOM_UTF16_BE, "UTF-16")):
-        if data.startswith(mark):
-            raise Undecodable(f"the file is {name}, which Python does not read; save it as UTF-8", 1, 1, "")
+    bom = next((mark for mark in _MARKS if data.startswith(mark)), b"")
+    encoding, declaration = _MARKS.get(bom, "utf-8"), 1
+    if declared and encoding != "utf-8":
+        raise Undecodable("the file is UTF-16, which Python does not read; save it as UTF-8", 1, 1, "")
     body = data[len(bom) :]
-    encoding, declaration = "utf-8", 1
     if declared:
         row, name = _declaration(body)
         if name:

@@ -72,6 +72,7 @@ def read_document(path: str, filename: str, decoded: Decoded) -> Document:
         kind="markdown",
         text="".join(texts),
         content=decoded.text,
+        encoding=decoded.encoding,
         bom=decoded.bom,
         exact=decoded.exact,
         rows=tuple(rows),

@@ -114,6 +114,7 @@ def read_notebook(path: str, filename: str, decoded: Decoded) -> Notebook:
         kind="notebook",
         text="",
         content=decoded.text,
+        encoding=decoded.encoding,
         bom=decoded.bom,
         exact=decoded.exact,
     )

@@ -29,6 +29,12 @@ def test_a_walk_takes_sources_in_order_and_skips_the_usual_folders(project: Path
     assert shown(project) == ["README.md", "a/n.ipynb", "a/z.pyi", "b.py"]
 
 
+def test_attributes_that_macos_keeps_beside_a_file_are_no_source(project: Path) -> None:
+    tree(project, "a.py", "._a.py", "b/._c.py")
+    assert shown(project) == ["a.py"]
+    assert shown(project, "._a.py") == ["._a.py"]
+
+
 def test_git_ignore_files_are_honoured(project: Path) -> None:
     tree(project, "a.py", "gen/b.py", "gen/keep.py", "sub/c.py", "sub/d.py", "deep/sub/e.py", "x_pb2.py")
     (project / ".gitignore").write_text("gen/*\n!gen/keep.py\n/sub/c.py\n*_pb2.py\n")

@@ -62,6 +62,18 @@ def test_says_what_it_cannot_read(data: bytes, row: int, column: int, message: s
         compile(data, "x.py", "exec", dont_inherit=True)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_document_in_utf_16_is_read_and_written(encoding: str, tmp_path: Path) -> None:
+    mark = "\ufeff".encode(encoding)
+    text = "# Gerät\n\n```python\nx = 1\n```\n"
+    file = tmp_path / "README.md"
+    file.write_bytes(mark + text.encode(encoding))
+    source = read_source(file, "README.md")
+    assert "x = 1" in source.text and not source.problems
+    changed = source.apply([(source.text.index("1"), source.text.index("1") + 1, "2")])
+    assert source.encode(changed) == mark + text.replace("x = 1", "x = 2").encode(encoding)
+
+
 def test_an_encoding_that_loses_bytes_is_read_but_not_written() -> None:
     data = b"# coding: utf-7\nx = '+AOk-', '+AGE-'\n"
     source = read(data)

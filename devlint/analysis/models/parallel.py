@@ -309,7 +309,9 @@ def _run_replica(machine: Machine, inner: Instance, call: Call, output: str) -> 
     current, waiting = machine.state.current_device, machine.state.hooks
     machine.store.set(machine.state, "current_device", 1)
     replica = _replica(machine, inner, _Copying("cuda:1", call))
+    failed, machine.replica_failed = machine.replica_failed, False
     call_value(machine, replica, _scatter(machine, call, "cuda:1"))
+    machine.replica_failed = failed
     machine.store.set(machine.state, "current_device", current)
     gather_hooks(machine, waiting, output)
 

@@ -77,6 +77,7 @@ def initialise_loader(machine: Machine, made: Instance, call: Call) -> Value:
     made.state.update(
         dataset=dataset,
         batched=constant(call.argument(1, "batch_size")) is not None or call.argument(1, "batch_size") is None,
+        of_one=call.argument(1, "batch_size") is None or constant(call.argument(1, "batch_size")) == 1,
         context=call.given(11, "multiprocessing_context"),
         frame=call.frame,
         node=call.node,
@@ -151,6 +152,9 @@ def _batch(machine: Machine, value: Instance, call: Call) -> Value | None:
             batch = call_value(machine, collate, call.with_arguments([Sequence("list", [sample, _copy(sample)], True)]))
         else:
             batch = collated(machine, sample, call) if value.state["batched"] else sample
+            if value.state["of_one"]:
+                for tensor in tensors_in(batch):
+                    machine.store.set(tensor, "size", 1)
     finally:
         machine.worker = before
     if batch is UNKNOWN:
@@ -251,7 +255,9 @@ def _copy(value: Value, known: dict[int, Instance] | None = None) -> Value:
     if isinstance(value, Maybe):
         return Maybe(_copy(value.value, known), value.key, value.there)
     if isinstance(value, Tensor):
-        return derived(value)
+        made = derived(value)
+        made.size = value.size
+        return made
     if isinstance(value, Sequence):
         return Sequence(value.kind, [_copy(part, known) for part in value.items], value.open)
     if isinstance(value, Mapping):
@@ -260,12 +266,12 @@ def _copy(value: Value, known: dict[int, Instance] | None = None) -> Value:
     if isinstance(value, Instance) and value.module is None:
         if id(value) in known:
             return known[id(value)]
-        made = known[id(value)] = Instance(value.cls, value.site)
-        made.fields = {key: _copy(part, known) for key, part in value.fields.items()}
-        made.state = Kept(value.state)
+        another = known[id(value)] = Instance(value.cls, value.site)
+        another.fields = {key: _copy(part, known) for key, part in value.fields.items()}
+        another.state = Kept(value.state)
         if isinstance(value.state.get("data"), Value):
-            made.state["data"] = _copy(value.state["data"], known)
-        return made
+            another.state["data"] = _copy(value.state["data"], known)
+        return another
     return value
 
 

@@ -48,10 +48,14 @@ _SEVERAL: Final = frozenset(
 
 
 def _encoding(machine: Machine, call: Call, names: tuple[str, ...]) -> Value:
-    """A dict of what was asked for: with `return_tensors="pt"` tensors on the CPU, of which some have known names."""
+    """A dict of what was asked for: with `return_tensors="pt"` tensors on the CPU, of which some have known names.
+
+    Lists become tensors where factories create, arrays do not (`as_tensor` in transformers/tokenization_utils_base.py).
+    """
     made = Instance(External(ENCODING), machine.site(call.node, call.frame))
     data = Mapping({}, None, True)
-    if constant(call.keywords.get("return_tensors")) == "pt" and "device" not in call.keywords:
+    elsewhere = machine.state.default_device is not None or machine.state.default_type is not None
+    if not elsewhere and constant(call.keywords.get("return_tensors")) == "pt" and "device" not in call.keywords:
         made_here = Tensor("cpu", 2, machine.origin("host", call.node, call.frame, "cpu", "return_tensors"))
         data = Mapping({name: derived(made_here) for name in names}, made_here, True)
     made.state["data"] = data
