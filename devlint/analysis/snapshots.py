@@ -1,8 +1,8 @@
 """Weights that a program keeps for later by bringing them to the CPU: where they are there already, nothing is copied.
 
-`tensor.cpu()` and `tensor.to("cpu")` return the tensor itself if it is on the CPU (torch.Tensor.to: "If the self Tensor
-already has the correct torch.dtype and torch.device, then self is returned"), and what `state_dict()` gives shares the
-memory of the module. What was kept so follows the training, and to load it changes nothing.
+`tensor.cpu()` and `tensor.to("cpu")` give the tensor itself if it is on the CPU (documentation of `torch.Tensor.to`),
+and what `state_dict()` gives shares the memory of the module. What was kept so follows the training, and to load it
+changes nothing.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def initialise_loader(machine: Machine, made: Instance, call: Call) -> Value:
     made.state.update(
         dataset=dataset,
         batched=constant(call.argument(1, "batch_size")) is not None or call.argument(1, "batch_size") is None,
-        of_one=call.argument(1, "batch_size") is None or constant(call.argument(1, "batch_size")) == 1,
+        of_one=_gives_one(call),
         context=call.given(11, "multiprocessing_context"),
         frame=call.frame,
         node=call.node,
@@ -107,6 +107,13 @@ def iterate_loader(machine: Machine, value: Instance, call: Call) -> Value:
 
         first = moved_value(machine, first, place, call)
     return Sequence("generator", [first, _copy(first)], True)
+
+
+def _gives_one(call: Call) -> bool:
+    """Whether the batches of a loader surely hold one sample each."""
+    size = call.argument(1, "batch_size")
+    own = call.open or call.argument(4, "batch_sampler") is not None
+    return not own and (size is None or constant(size) == 1)
 
 
 def _check_shuffle(machine: Machine, value: Instance, call: Call) -> None:
