@@ -165,7 +165,7 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
                 if not _names_gpus(project.text_at(event.guard)):
                     continue  # whether it is bound without CUDA nobody knows: that run may have been over before
         if isinstance(event, DeviceUnavailable) and not event.at_import and (event.world, event.site.key) in at_import:
-            continue  # who imports the file is told
+            continue  # that it fails when the file is imported is told
         if isinstance(event, WrapperMissing) and not _is_wrapped_elsewhere(event, project):
             continue
         if isinstance(event, VisibleDevices) and event.first_cuda is not None and _other_fence(event, project):

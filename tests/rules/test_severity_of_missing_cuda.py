@@ -524,6 +524,45 @@ def test_importing_tests_that_ask_for_nothing(name: str, text: str, expected: st
     assert [(finding.code, finding.severity) for finding in found] == [("DEV110", expected)]
 
 
+def unavailable(folder: Path, *entries: str) -> list[tuple[str, str, int]]:
+    """What is said of missing CUDA in the files of a folder: rule, file and row."""
+    found = check([folder / entry for entry in entries], Config(root=folder))
+    return [
+        (finding.code, Path(finding.location.filename).name, finding.location.start.row)
+        for finding in found
+        if finding.code in ("DEV102", "DEV107", "DEV110")
+    ]
+
+
+def test_of_a_file_that_cannot_be_imported_no_more_is_said(tmp_path: Path) -> None:
+    """Nobody comes to its functions; what its user does beside it is another matter."""
+    write(
+        tmp_path,
+        program="""\
+        import torch
+        import shapes
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        print(shapes.area())
+        """,
+        shapes="""\
+        import torch
+        SHAPES = torch.ones(2).cuda()
+        def area():
+            return torch.zeros(2).cuda()
+        """,
+    )
+    assert unavailable(tmp_path, "program.py", "shapes.py") == [("DEV110", "shapes.py", 2)]
+
+
+def test_of_files_that_import_one_another_the_first_to_fail_is_told(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        outer="import torch\nimport inner\nSIZES = torch.ones(3).cuda()\ndef size():\n    return SIZES\n",
+        inner="import torch\nSHAPES = torch.ones(2).cuda()\ndef area():\n    return SHAPES\n",
+    )
+    assert unavailable(tmp_path, "outer.py", "inner.py") == [("DEV110", "inner.py", 2)]
+
+
 def test_a_device_that_is_imported_does(tmp_path: Path) -> None:
     write(
         tmp_path,
