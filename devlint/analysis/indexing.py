@@ -17,6 +17,7 @@ from devlint.analysis.results import (
 )
 from devlint.analysis.values import (
     ANY_SIZE,
+    MANY_RANK,
     POISON,
     SLICE,
     SOME_RANK,
@@ -121,7 +122,8 @@ def _indexed_rank(value: Tensor, index: Value) -> int | None:
             return SOME_RANK
         if len(parts) == 1 and isinstance(parts[0], Sequence):
             return SOME_RANK
-        return None
+        takes_number = len(parts) == 1 and isinstance(parts[0], (Const, Scalar)) and value.rank == MANY_RANK
+        return SOME_RANK if takes_number else None
     rank = value.rank
     for part in parts:
         if isinstance(part, Const):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.values import (
+    MANY_RANK,
     SOME_RANK,
     Const,
     External,
@@ -50,7 +51,7 @@ def result_rank(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
     """The rank of a result; `main` is the tensor on whose device it is."""
     rank = row.rank
     if rank == "keep":
-        return main.rank
+        return _with_dimension(main.rank, bound)
     if rank == "some":
         return SOME_RANK
     rule = _RULES.get(rank)
@@ -138,8 +139,16 @@ def _dimensions(given: Any) -> list[Any] | None:
 def _changed(rank: int | None, by: int) -> int | None:
     """A rank with more or fewer dimensions: of a tensor that has some, nobody knows whether fewer leave any."""
     if rank is None or rank >= SOME_RANK:
-        return SOME_RANK if by > 0 else None
+        return SOME_RANK if by > 0 or (by == -1 and rank == MANY_RANK) else None
     return max(rank + by, 0)
+
+
+def _with_dimension(rank: int | None, bound: dict[str, Any]) -> int | None:
+    """What is known of the rank of a tensor of which an operation takes a dimension: `x.topk(3, dim=1)`."""
+    dimension = constant(bound["dim"]) if isinstance(bound.get("dim"), Value) else None
+    if type(dimension) is not int or (rank is not None and rank != SOME_RANK):
+        return rank
+    return MANY_RANK if dimension >= 1 or dimension <= -2 else rank
 
 
 # -- rules
@@ -165,7 +174,7 @@ def _less(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
     rank = _rank(_whole(row, main, bound))
     kept = bound.get("keepdim")
     if kept is None or constant(kept) is False:
-        return _changed(rank, -1)
+        return _changed(_with_dimension(rank, bound), -1)
     return rank if constant(kept) is True else None
 
 

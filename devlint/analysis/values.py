@@ -194,8 +194,8 @@ class Tensor(Value):
     """A tensor object.
 
     `device`: `cpu`, `cuda:0`, ...; None is unknown, POISON was part of a reported crash.
-    `rank`: number of dimensions (SOME_RANK: at least one), None unknown; `size`: length of the first, if known, or
-    ANY_SIZE.
+    `rank`: number of dimensions (SOME_RANK: at least one, MANY_RANK: at least two), None unknown; `size`: length of the
+    first, if known, or ANY_SIZE.
     `origin`: how it came to be. `is_parameter`: an `nn.Parameter`. `assumed`: an input by protocol.
     `pending`: for a non-blocking copy to the host, the number of synchronizations there had been.
     `requires_grad`: True, False or None. `dtype`: `torch.float32` or None. `pinned`: in page-locked host memory.
@@ -512,6 +512,7 @@ HOST: Final = Host()
 
 _SMALL: Final = [Const(number) for number in range(-8, 257)]
 SOME_RANK: Final = 64
+MANY_RANK: Final = SOME_RANK + 1
 """The rank of a tensor that has dimensions, nobody knows how many."""
 ANY_SIZE: Final = -1
 """The size of a tensor whose rows were picked by what they hold: there may be none."""
