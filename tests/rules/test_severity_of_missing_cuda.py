@@ -506,6 +506,27 @@ def test_what_a_helper_asks_for_its_own_work_does_not(tmp_path: Path) -> None:
     assert severities(tmp_path, "program.py") == ["advice"]
 
 
+def test_an_option_whose_file_asks_what_there_is_does(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        program="import torch\nfrom options import Options\nopt = Options().parse()\nprint(torch.ones(2).cuda())\n",
+        options="""\
+        import argparse
+        import torch
+        class Options:
+            def __init__(self):
+                self.parser = argparse.ArgumentParser()
+                default = "0" if torch.cuda.is_available() else "-1"
+                self.parser.add_argument("--gpus", default=default)
+            def parse(self):
+                opt = self.parser.parse_args()
+                opt.gpus = [int(gpu) for gpu in opt.gpus.split(",")]
+                return opt
+        """,
+    )
+    assert severities(tmp_path, "program.py") == ["error"]
+
+
 IMPORTED = "import torch\nSHAPES = torch.ones(2).cuda()\ndef area():\n    return SHAPES.prod().item()\n"
 
 

@@ -243,7 +243,9 @@ def _namespace(machine: Machine, instance: Instance, call: Call) -> Value:
     exact = None if given is None else _parsed(options, given)
     for option in options:
         default = option.default
-        if is_gpu_flag(option.dest) and not (_says_which(default) or _is_number(option) or _is_set_for_good(option)):
+        says_where = not (_says_which(default) or _is_number(option) or _is_set_for_good(option))
+        asked = ("availability", call.frame.namespace.path) in machine.evidence
+        if is_gpu_flag(option.dest) and (says_where or asked):
             machine.testify("option", call.frame)
         if isinstance(default, Const) and default.site is not None and parse_device(str(default.value)) is not None:
             machine.testify("option", call.frame)
