@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value, truth
-from devlint.analysis.choices import is_gpu_flag
+from devlint.analysis.choices import is_gpu_flag, speaks_of_gpu
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models
 from devlint.analysis.machine import Crash, text_of
 from devlint.analysis.plain import NotConstant, lower, pair
@@ -245,7 +245,7 @@ def _namespace(machine: Machine, instance: Instance, call: Call) -> Value:
         default = option.default
         says_where = not (_says_which(default) or _is_number(option) or _is_set_for_good(option))
         asked = ("availability", call.frame.namespace.path) in machine.evidence
-        if is_gpu_flag(option.dest) and (says_where or asked):
+        if (is_gpu_flag(option.dest) and says_where) or (asked and speaks_of_gpu(option.dest)):
             machine.testify("option", call.frame)
         if isinstance(default, Const) and default.site is not None and parse_device(str(default.value)) is not None:
             machine.testify("option", call.frame)
