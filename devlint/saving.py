@@ -14,7 +14,7 @@ from typing import Final, TypeGuard
 from devlint.sources import read_source
 from devlint.syntax import ir
 from devlint.syntax.frontend import lower
-from devlint.syntax.walk import calls, dotted, walk
+from devlint.syntax.walk import calls, dotted, names_cpu, walk
 
 _SAVES: Final = frozenset({"torch.save", "torch.jit.save"})
 
@@ -120,13 +120,7 @@ def _moves_to_cpu(node: ir.Node) -> TypeGuard[ir.Call]:
     if node.function.name == "cpu":
         return not node.args
     given = [*node.args, *(value for name, value in node.keywords if name == "device")]
-    return node.function.name == "to" and any(_names_cpu(value) for value in given)
-
-
-def _names_cpu(node: ir.Expr) -> bool:
-    if isinstance(node, ir.Call) and dotted(node.function).endswith("device") and node.args:
-        return _names_cpu(node.args[0])
-    return isinstance(node, ir.Const) and node.value == "cpu"
+    return node.function.name == "to" and any(names_cpu(value) for value in given)
 
 
 def _root(node: ir.Expr) -> str:

@@ -18,6 +18,7 @@ from devlint.analysis.classes import external_bases, find
 from devlint.analysis.constants import as_text
 from devlint.analysis.dispatch import METHODS, Call, method_models, models
 from devlint.analysis.host import note_wait, read_pending
+from devlint.analysis.loads import take_for_data
 from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import build, from_keys
 from devlint.analysis.modules import is_dictionary, members
@@ -252,7 +253,7 @@ def size(machine: Machine, call: Call) -> Value | None:
     known = length(value)
     if known is not None:
         return const(known)
-    machine.take_for_data(value)
+    take_for_data(machine, value)
     if isinstance(value, Sequence) and value.sifted:
         return COUNT
     if isinstance(value, Tensor):

@@ -17,7 +17,6 @@ from devlint.analysis.events import (
     CpuOnlyArgument,
     DeviceCompared,
     Event,
-    LoadWithoutMap,
     MarkKind,
     MixedDevices,
     MovedParameter,
@@ -509,31 +508,6 @@ class Machine:
         )
         facts.setdefault("function", self.stack[-1].name if self.stack else "")
         self.events[key] = event(world=self.world.name, site=site, root=root, when=tuple(self.path), **facts)
-
-    def take_for_data(self, value: Value) -> None:
-        """The host reads something, or finds something by it: if it was loaded, or is an attribute of what was, these
-        are no weights, and nothing of them was on a GPU.
-
-        Weights are a dict that a network takes; what was saved from a GPU becomes no array before it is brought back.
-        """
-        site = self.loads.get(value) if isinstance(value, Unknown) else None
-        if site is not None and site.key not in self.weight_loads:
-            self.data_loads.add(site.key)
-            told = self.events.pop((LoadWithoutMap, site.key, None, None), None)
-            if told is not None:
-                self.withheld[site.key] = told
-
-    def take_for_weights(self, value: Value | None) -> None:
-        """A module takes something, or it is used as one: if it was loaded, or is an attribute of what was, these are
-        weights, whatever else stands beside them."""
-        site = self.loads.get(value) if isinstance(value, Unknown) else None
-        if site is None or site.key in self.weight_loads:
-            return
-        self.weight_loads.add(site.key)
-        self.data_loads.discard(site.key)
-        told = self.withheld.pop(site.key, None)
-        if told is not None:
-            self.events[LoadWithoutMap, site.key, None, None] = told
 
     def kind_of(self, error: str | None) -> str:
         """The builtin exception with which an error begins; "" without CUDA, where builds of torch raise several."""

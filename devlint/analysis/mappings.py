@@ -11,6 +11,7 @@ from devlint.analysis.classes import note_any_name
 from devlint.analysis.device_names import misses_by_index, tell_missing_key
 from devlint.analysis.dispatch import ASSIGN_ITEM, ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
 from devlint.analysis.lacking import LACKED, read_lacking
+from devlint.analysis.loads import take_for_data
 from devlint.analysis.machine import Crash
 from devlint.analysis.module_state import TABLES
 from devlint.analysis.plain import NotConstant, join_all, key_of, length, missing, pair, value_of_key
@@ -173,7 +174,7 @@ MAX_OPTIONS: Final = 8
 @on(ITEM, Mapping)
 def mapping_item(machine: Machine, value: Mapping, index: Value, node: ir.Node, frame: Frame) -> Value:
     """`d[key]`; a defaultdict makes what is missing."""
-    machine.take_for_data(index)
+    take_for_data(machine, index)
     found = get(machine, value, index)
     if found is not None:
         return found

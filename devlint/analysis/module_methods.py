@@ -12,6 +12,7 @@ from devlint.analysis.classes import external_bases, find, is_open_class, modell
 from devlint.analysis.counting import leaves_nothing
 from devlint.analysis.dispatch import Call, on
 from devlint.analysis.leaves import refuse_copy
+from devlint.analysis.loads import take_for_weights
 from devlint.analysis.machine import SCRIPTED, TRACE, Crash
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models import parallel
@@ -227,7 +228,7 @@ def _nothing(machine: Machine, value: Instance, name: str, call: Call) -> Value:
 def _load_state_dict(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     """Values are copied to where the module is; with `assign=True` the loaded tensors take its parameters' place."""
     weights = [tensor for tensor, _, _ in registered(value)]
-    machine.take_for_weights(call.argument(0, "state_dict"))
+    take_for_weights(machine, call.argument(0, "state_dict"))
     note_loaded(machine, call.argument(0, "state_dict"), weights, call)
     if constant(call.argument(2, "assign")) is True:
         for weight in weights:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.modules import forget_places
 from devlint.analysis.values import UNKNOWN, Const, DeviceValue, Instance, Value
 from devlint.syntax import ir
-from devlint.syntax.walk import walk
+from devlint.syntax.walk import names_cpu, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Namespace
@@ -57,7 +57,7 @@ def _movers(machine: Machine, module: ir.Module) -> dict[str, list[ir.Function |
 
 def _goes_to_cpu(move: ir.Call) -> bool:
     """`net.to("cpu")`: where it stands without it."""
-    return any(isinstance(part, ir.Const) and part.value == "cpu" for part in walk([*move.args, *move.keywords]))
+    return any(map(names_cpu, [*move.args, *(value for _, value in move.keywords)]))
 
 
 _MOVES: Final = frozenset({"to", "cuda"})

@@ -15,6 +15,7 @@ from devlint.analysis.events import SnapshotNotCopied
 from devlint.analysis.results import derived
 from devlint.analysis.values import NONE, Mapping, Shared, Tensor, Value, present
 from devlint.syntax import ir
+from devlint.syntax.walk import names_cpu
 
 if TYPE_CHECKING:
     from devlint.analysis.dispatch import Call
@@ -39,10 +40,7 @@ def only_names_cpu(call: Call) -> bool:
     node = call.node
     if not isinstance(node, ir.Call) or len(node.args) + len(node.keywords) != 1:
         return False
-    written = node.args[0] if node.args else node.keywords[0][1]
-    if isinstance(written, ir.Call) and len(written.args) == 1:
-        written = written.args[0]
-    return isinstance(written, ir.Const) and written.value == "cpu"
+    return names_cpu(node.args[0] if node.args else node.keywords[0][1])
 
 
 def note_changed(machine: Machine, weights: Iterable[Tensor]) -> None:

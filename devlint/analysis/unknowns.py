@@ -30,6 +30,7 @@ from devlint.analysis.dispatch import (
     on,
 )
 from devlint.analysis.lacking import LACKED, read_lacking
+from devlint.analysis.loads import take_for_data, take_for_weights
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import compute
 from devlint.analysis.values import (
@@ -211,7 +212,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     if name in _READ_BY_HOST or (name in _MOVES and call.unused):
         machine.elsewhere = True
     if machine.loads and name in _OF_MODULES:
-        machine.take_for_weights(value)
+        take_for_weights(machine, value)
     made = _moved(machine, name, call) if name in _MOVES else UNKNOWN
     waits = name in _WAITS or (made.__class__ is Tensor and made.device == "cpu")
     if waits and machine.has_cuda and not _is_asynchronous(call):
@@ -219,7 +220,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     if name in _MOVES:
         return made
     if name == "numpy":
-        machine.take_for_data(value)
+        take_for_data(machine, value)
     if value.path is None or name not in _PURE or call.keywords or call.open:
         return UNKNOWN
     if name == "get":

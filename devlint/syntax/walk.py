@@ -23,6 +23,13 @@ def last_name(node: object) -> str:
     return node.id if isinstance(node, ir.Name) else node.name if isinstance(node, ir.Attribute) else ""
 
 
+def names_cpu(node: object) -> bool:
+    """Whether an expression is `"cpu"`, or `torch.device("cpu")`, as it is written."""
+    if isinstance(node, ir.Call) and last_name(node.function) == "device" and node.args:
+        return names_cpu(node.args[0])
+    return isinstance(node, ir.Const) and node.value == "cpu"
+
+
 def walk(node: Any) -> Iterator[ir.Node]:
     """Yield the node (or the nodes of a list) and everything below, bodies of functions included, in their order."""
     waiting = [node]
