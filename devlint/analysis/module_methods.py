@@ -17,6 +17,7 @@ from devlint.analysis.machine import SCRIPTED, TRACE, Crash
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models import parallel
 from devlint.analysis.module_calls import WITH_KWARGS, call_builtin, class_forward
+from devlint.analysis.module_modes import set_mode
 from devlint.analysis.module_moves import apply_registered, cast_module, move
 from devlint.analysis.modules import (
     MODULE_METHODS,
@@ -339,10 +340,11 @@ def _append(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     return value
 
 
+on(_BASE, "eval", "train")(set_mode)
+
+
 @on(
     _BASE,
-    "eval",
-    "train",
     "half",
     "float",
     "double",
@@ -353,11 +355,6 @@ def _append(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     "compile",
 )
 def _itself(machine: Machine, value: Instance, name: str, call: Call) -> Value:
-    if name in ("eval", "train"):
-        mode = call.argument(0, "mode")
-        flag: Value = const(False) if name == "eval" else const(True) if mode is None else mode
-        for part in submodules(value).values():
-            machine.store.put(part.state, "training", flag)
     return cast_module(machine, value) if name in _CASTS else value
 
 

@@ -115,6 +115,29 @@ def test_known_command_line() -> None:
     assert [run.python(name) for name in "cdefg"] == [False, None, True, 1, 0.5]
 
 
+def test_known_command_line_is_parsed_as_argparse_does() -> None:
+    run = Run(
+        """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("path")
+parser.add_argument("--ids", nargs="+", type=int, default=[0])
+parser.add_argument("--where", nargs="?", const="cuda", default="cpu")
+parser.add_argument("--half", action="store_const", const=16, default=32)
+parser.add_argument("--amp", action=argparse.BooleanOptionalAction, default=True)
+parser.add_argument("-v", action="count", default=0)
+parser.add_argument("--tag", action="append", type=int)
+words = ["--ids", "0", "1", "--wher", "--half", "--no-amp", "-vv", "--tag", "3", "--tag=4", "file.pt"]
+args = parser.parse_args(words)
+a, b, c, d, e, f, g = args.path, args.ids, args.where, args.half, args.amp, args.v, args.tag
+args = parser.parse_args(["file.pt", "--where", "cuda:1"])
+h, i, j, k, m, n, o = args.path, args.ids, args.where, args.half, args.amp, args.v, args.tag
+"""
+    )
+    assert [run.python(name) for name in "abcdefg"] == ["file.pt", [0, 1], "cuda", 16, False, 2, [3, 4]]
+    assert [run.python(name) for name in "hijkmno"] == ["file.pt", [0], "cuda:1", 32, True, 0, None]
+
+
 def test_subparsers_and_parents() -> None:
     run = Run(
         "import argparse\nbase = argparse.ArgumentParser(add_help=False)\n"

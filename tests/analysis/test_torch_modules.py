@@ -111,6 +111,32 @@ b = net[0].training  #= False
 net.train(True)
 c = net[1].training  #= True
 """,
+    "training flag by an own train": """
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.kept = None
+    def train(self, mode=True):
+        self.kept = torch.zeros(1, device=device if mode else "cpu")
+        return super().train(mode)
+class Frozen(nn.Module):
+    def __init__(self, part):
+        super().__init__()
+        self.part = part
+    def train(self, mode=True):
+        super().train(mode)
+        self.part.eval()
+net = nn.Sequential(Part(), Frozen(Part()), nn.Identity())
+net.train()
+a = net[0].kept  #= gpu
+b = net[1].part.kept  #= cpu
+c = net[1].training  #= True
+d = net[1].part.training  #= False
+e = net[2].training  #= True
+net.eval()
+f = net[0].kept  #= cpu
+g = net[2].training  #= False
+""",
     "forward sees the state of the moment": """
 class Net(nn.Module):
     def __init__(self):

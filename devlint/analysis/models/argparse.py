@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import argparse
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from devlint.analysis.access import call_value, truth
 from devlint.analysis.choices import is_gpu_flag, speaks_of_gpu
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models
 from devlint.analysis.machine import Crash, text_of
-from devlint.analysis.plain import NotConstant, lower, pair
+from devlint.analysis.plain import NotConstant, lift, lower, pair
 from devlint.analysis.values import (
     FALSE,
     NONE,
@@ -43,14 +44,16 @@ _ENDING: Final = frozenset({"help", "version"})
 class Option:
     """One `add_argument`: where its value goes, what it is when not given, and how the command line changes it."""
 
-    __slots__ = ("convert", "default", "dest", "fixed", "flags", "kind", "required")
+    __slots__ = ("const", "convert", "default", "dest", "fixed", "flags", "kind", "nargs", "required")
 
     def __init__(self, dest: str, flags: tuple[str, ...], default: Value, kind: str) -> None:
         self.dest = dest
         self.flags = flags
         self.default = default
         self.kind = kind
+        self.const: Value = NONE
         self.convert: Value | None = None
+        self.nargs: int | str | None = None
         self.fixed = False
         self.required = False
 
@@ -116,10 +119,12 @@ def add_argument(machine: Machine, instance: Instance, call: Call) -> Value | No
     default = call.keywords.get("default")
     option = Option(dest, flags, default or _FLAGS.get(kind, NONE), kind)
     option.convert = call.keywords.get("type")
+    option.const = call.keywords.get("const", NONE)
+    nargs = constant(call.keywords.get("nargs", NONE))
+    option.nargs = nargs if isinstance(nargs, (int, str)) else None
     positional = not flags[0].startswith("-")
-    optional = text_of(call.keywords.get("nargs")) in ("?", "*")
     option.required = default is None and (
-        (positional and not optional) or truth(machine, call.keywords.get("required", FALSE)) is True
+        (positional and nargs not in ("?", "*")) or truth(machine, call.keywords.get("required", FALSE)) is True
     )
     option.fixed = default is not None and _is_computed(call.node)
     _add(machine, instance, option)
@@ -254,8 +259,11 @@ def _namespace(machine: Machine, instance: Instance, call: Call) -> Value:
         if exact is not None:
             if isinstance(option.default, Const) and option.default.site is not None:
                 machine.options.discard(option.default.site.key)
-            given_text = exact.get(option.dest)
-            value = _converted(machine, option, option.default if given_text is None else given_text, name, call)
+            value = exact.get(option.dest) or option.default
+            if not isinstance(value, Sequence):
+                value = _converted(machine, option, value, name, call)
+            elif option.dest in exact:
+                value = Sequence("list", [_converted(machine, option, item, name, call) for item in value.items])
         else:
             value = _value(machine, option, name, call)
         machine.store.put(made.fields, option.dest, value)
@@ -315,23 +323,66 @@ def _command_line(machine: Machine, call: Call) -> list[str] | None:
     return known if isinstance(known, list) and all(isinstance(one, str) for one in known) else None
 
 
+class _Refused(Exception):
+    """A command line that the options don't take."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that raises where argparse ends the program.
+
+    Raises:
+        _Refused: from `parse_args`, if the words are not what the options take.
+    """
+
+    def error(self, message: str) -> NoReturn:
+        raise _Refused(message)
+
+
 def _parsed(options: tuple[Option, ...], words: list[str]) -> dict[str, Value] | None:
-    """Parse a command line that is known; None where it takes more than plain options to do so."""
-    flags = {flag: option for option in options for flag in option.flags}
-    found: dict[str, Value] = {}
-    queue = list(words)
-    while queue:
-        word, _, attached = queue.pop(0).partition("=")
-        option = flags.get(word)
-        if option is None or not word.startswith("-"):
-            return None
-        if option.kind in _FLAGS:
-            found[option.dest] = TRUE if option.kind == "store_true" else FALSE
+    """Parse a command line that is known, as argparse does: what each option that it gives was given, not yet
+    converted. None where it doesn't fit the options that are known, or gives one that has an action of its own."""
+    parser = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
+    known: dict[str, Option] = {}
+    for option in options:
+        if not option.flags:
             continue
-        if not attached and not queue:
+        known[option.dest] = option
+        try:
+            parser.add_argument(*option.flags, **_described(option))
+        except (ValueError, TypeError, argparse.ArgumentError):
             return None
-        found[option.dest] = Const(attached or queue.pop(0))
+    try:
+        given = vars(parser.parse_args(words))
+    except _Refused:
+        return None
+    found: dict[str, Value] = {}
+    for dest, value in given.items():
+        option = known[dest]
+        if option.kind not in _STORING:
+            return None
+        found[dest] = option.const if value is _GIVEN else lift(value)
     return found
+
+
+_STORING: Final = frozenset({"store", "store_const", "append", "extend", "count", "optional", *_FLAGS})
+_GIVEN: Final = object()
+"""What stands for the `const` of an option."""
+
+
+def _described(option: Option) -> dict[str, Any]:
+    """An option as `add_argument` takes it; what is given stays text."""
+    described: dict[str, Any] = {}
+    if option.flags[0].startswith("-"):
+        described["dest"] = option.dest
+    if option.kind == "optional":
+        described["action"] = argparse.BooleanOptionalAction
+    elif option.kind in ("store_const", "append", "extend", "count", *_FLAGS):
+        described["action"] = option.kind
+    if option.kind == "store_const" or (option.nargs == "?" and "action" not in described):
+        described["const"] = _GIVEN
+    if option.nargs is not None and option.kind in ("store", "append", "extend"):
+        described["nargs"] = option.nargs
+    return described
 
 
 def _assigned_name(call: Call) -> str | None:
