@@ -20,12 +20,14 @@ from devlint.analysis.meeting import Part, meet, operand, operands_in, tensors_i
 from devlint.analysis.ranks import created_rank
 from devlint.analysis.results import (
     dtype_of,
+    is_any_content,
     nesting,
     plain_result,
     row_named,
     row_result,
 )
 from devlint.analysis.values import (
+    BOOL,
     NUMBER,
     POISON,
     SCALAR,
@@ -211,6 +213,7 @@ def _meet_row(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> 
                     if tensor.pending is not None and tensor.device == "cpu":
                         read_pending(machine, tensor, operation, node, frame)
     main = None
+    unknown = any(_may_be_tensor(part.value) for part in parts if part.demand == "combine")
     for name in row.concerned:
         value = bound.get(name)
         if value is None:
@@ -225,15 +228,24 @@ def _meet_row(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> 
             break
         if isinstance(value, Unknown) and main is None and row.effect in ("keep", "follow", "index"):
             return Tensor(None), False
+    if main is not None and unknown and (main.rank == 0 or is_any_content(main)):
+        main = Tensor(None)  # the result is where what is not known may be
     _demand_generator(machine, row, call, bound, main)
     return main, False
+
+
+def _may_be_tensor(value: Value) -> bool:
+    """Whether an operand of which little is known may be a tensor: what was compared may have been one, too."""
+    return value.__class__ is Unknown or value is BOOL
 
 
 def _yields(main: Tensor, other: Tensor) -> bool:
     """Whether the result is rather where the other one is: the first is a number, empty, or nobody knows where."""
     if main.size == 0 and other.size != 0:
         return True
-    return (main.device == "cpu" and main.rank == 0) or (main.device is None and other.device is not None)
+    if main.device is None:
+        return other.device is not None and not (other.device == "cpu" and other.rank in (0, None))
+    return main.device == "cpu" and main.rank == 0
 
 
 def _variadic(call: Call, row: Row, name: str, demand: str, values: list[Value]) -> list[Part]:
