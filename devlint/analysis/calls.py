@@ -320,7 +320,7 @@ def _context(machine: Machine, function: Function, arguments: Call, receiver: Va
     ]
     state = machine.state
     parts += [id(state.default_device), id(state.default_type), state.current_device, id(machine.worker)]
-    parts.append(id(machine.trace))
+    parts += [id(machine.trace), *machine.within.items()]
     if receiver is not None:
         parts.append(_key(receiver))
     parts += [_key(value) for value in arguments.positional]

@@ -369,6 +369,9 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
             machine.path.append(used)
             machine.guards += stands_guard(machine, key, named, assumed)
         return YES if assumed is polarity else NO
+    within = machine.within.get(key) if key.__class__ is str else None
+    if within is not None:
+        return YES if within is polarity else NO
     settled = machine.settled.get(key)
     if settled is not None:
         if key not in machine.vouched and stands_guard(machine, key, named, settled):

@@ -41,7 +41,7 @@ def fork(
     opened = store.open()
     mark = store.mark()
     if decision.default is not None:
-        signal = one_way(machine, yes if decision.default else no)
+        signal = _side(machine, decision, yes if decision.default else no, decision.default)
         if signal is None or (signal.kind == "return" and not is_none(signal.value)):
             _try_other(machine, decision, no if decision.default else yes, mark)
             note_either(machine, frame)
@@ -55,11 +55,11 @@ def fork(
     assert choice is not None
     machine.path.append(decision.chosen(True))
     machine.guards += decision.guards(machine, True)
-    first = one_way(machine, yes)
+    first = _side(machine, decision, yes, True)
     first_delta = store.rollback(mark)
     machine.guards = guards + decision.guards(machine, False)
     machine.path[depth:] = [decision.chosen(False)]
-    second = one_way(machine, no)
+    second = _side(machine, decision, no, False)
     second_delta = store.rollback(mark)
     del machine.path[depth:]
     machine.guards = guards
@@ -136,7 +136,7 @@ def _try_other(machine: Machine, decision: Decision, other: Callable[[], Signal 
     depth, guards = len(machine.path), machine.guards
     machine.path.append(decision.chosen(not decision.default))
     machine.guards += decision.guards(machine, not decision.default)
-    one_way(machine, other)
+    _side(machine, decision, other, not decision.default)
     del machine.path[depth:]
     machine.guards = guards
     machine.quiet -= follows
@@ -160,6 +160,18 @@ def note_either(machine: Machine, frame: Frame) -> None:
     if machine.loss.either:
         machine.loss.either = False
         machine.testify("branch", frame)
+
+
+def _side(machine: Machine, decision: Decision, run: Callable[[], Signal | None], holds: bool) -> Signal | None:
+    """Run the side of a branch where the condition holds (or does not): asked again there by its name, it does, too."""
+    key = decision.key
+    if not isinstance(key, str) or key in machine.within:
+        return one_way(machine, run)
+    machine.within[key] = decision.polarity is holds
+    try:
+        return one_way(machine, run)
+    finally:
+        del machine.within[key]
 
 
 def one_way(machine: Machine, run: Callable[[], Signal | None]) -> Signal | None:

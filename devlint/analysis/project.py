@@ -209,7 +209,7 @@ _INSTALLED = frozenset(
 
 _RUN_STATE = (
     "steps budget limit assume promoted path home abroad left_at trying quiet stack activations contexts cuts memo "
-    "settled worker protocol guards elsewhere building built_on_cpu"
+    "settled within worker protocol guards elsewhere building built_on_cpu"
 ).split()
 
 _PACKAGE = f"{os.sep}__init__.py"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from devlint.analysis.choices import OF_GPUS
 from devlint.analysis.events import (
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 NEEDS_GPU = "needs a GPU"
 
+Meant: TypeAlias = "tuple[set[str], set[str]]"
+"""The files that show that they mean to run without a GPU, and those of which a network runs on the CPU."""
+
 
 def weigh_evidence(
     events: dict[tuple[Any, ...], Event],
@@ -40,7 +43,8 @@ def weigh_evidence(
 
     With evidence that the program means to run without a GPU, the first use (and question: `current_device()`) in
     each function is kept, unless the run has surely died of another before; the others are counted. Evidence speaks
-    for what stands in the same file, and, where it is the entry's own, for all. Without, the program is for GPUs by
+    for what stands in the same file, and, where it is the entry's own, for all; that a network runs on the CPU speaks
+    for what functions do, not for a device that the script itself names. Without, the program is for GPUs by
     its own lights: the first use and the first question of all are kept, and none of a program that is launched on
     GPUs or built on packages for them. The default of an option counts where the program doubts it elsewhere
     (`doubted`, by where they stand). That a checkpoint is loaded with a `map_location` speaks of its loads alone.
@@ -58,7 +62,7 @@ def weigh_evidence(
         if isinstance(event, LoadWithoutMap) and (takes_gpu or kinds <= {NEEDS_GPU, "computes"}):
             continue
         if isinstance(event, AcceleratorMissing):
-            event = dataclasses.replace(event, evidence=bool(meant & {entry, event.site.path}))
+            event = dataclasses.replace(event, evidence=bool((meant[0] | meant[1]) & {entry, event.site.path}))
         if not isinstance(event, DeviceUnavailable):
             kept[key] = event
             continue
@@ -96,14 +100,15 @@ def weigh_evidence(
     return kept
 
 
-def _speaks_for(event: DeviceUnavailable, meant: set[str], entry: str) -> bool:
+def _speaks_for(event: DeviceUnavailable, meant: Meant, entry: str) -> bool:
     """Whether a file that means to run without a GPU is the entry's, or the one in which a GPU is named, or used where
     nobody names one: what a library can do without speaks for none of those that choose a GPU by name."""
     named = event.site.path if event.literal is None else event.literal.path
-    return bool(meant & {entry, named})
+    shown, computing = meant
+    return bool((shown | computing if event.function else shown) & {entry, named})
 
 
-def _takes_gpu(event: Event, meant: set[str], entry: str) -> bool:
+def _takes_gpu(event: Event, meant: Meant, entry: str) -> bool:
     """Whether a program that comes here surely needs a GPU, by no option of its user's and against nothing it shows."""
     if not isinstance(event, DeviceUnavailable) or event.index or event.kind == "query":
         return False
@@ -112,19 +117,24 @@ def _takes_gpu(event: Event, meant: set[str], entry: str) -> bool:
     return not _speaks_for(event, meant, entry)
 
 
-def _meant(found: Collection[Testimony], entry: str) -> set[str]:
+def _meant(found: Collection[Testimony], entry: str) -> Meant:
     """The files whose code is known to mean to run without a GPU.
 
     The examples of a document stand each for itself. A file that imports what is nothing without a GPU has to ask for
     CUDA itself: an option for it is not taken at its word.
     """
     needing = {path for kind, path in found if kind == NEEDS_GPU}
-    weak = ("map_location", NEEDS_GPU, "computes") if entry.endswith(".md") else ("map_location", NEEDS_GPU)
-    return {
-        path
-        for kind, path in found
-        if kind not in weak and (kind == "availability" or not (path in needing or entry in needing))
-    }
+    shown: set[str] = set()
+    computing: set[str] = set()
+    for kind, path in found:
+        if kind == "availability" or not (kind in _WEAK or path in needing or entry in needing):
+            shown.add(path)
+        elif kind == "computes" and not (entry.endswith(".md") or path in needing or entry in needing):
+            computing.add(path)
+    return shown, computing
+
+
+_WEAK = ("map_location", NEEDS_GPU, "computes")
 
 
 _CHECKED = (MixedDevices, GeneratorDevice)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from devlint.analysis.events import DeviceUnavailable, MixedDevices
+from devlint.findings import Severity
 from devlint.rules.base import Diagnosis, Example, Rule, TextContext
 from devlint.rules.text import quoted, steps, trail
-from devlint.rules.unavailable import speaker, where
+from devlint.rules.unavailable import in_document, speaker, where
 
 BAD = """\
 import torch
@@ -66,7 +67,7 @@ RULE = Rule(
 reaches a use of the device in a world without that GPU. The index is followed through variables, default arguments and
 calls to where it is written. A `torch.device("cuda:1")` that is never used touches nothing and is not reported. Also a
 fixed place in a list that has an item for each GPU. A flag of the program's own that somebody has to give for it stands
-guard; one that is on by default does not.
+guard; one that is on by default does not. What a document shows (a block of a Markdown file) is advice.
 
 Also a function or module that names a GPU itself, by `"cuda:0"`, `.cuda()` or `"cuda"`, for a tensor that then meets
 one from elsewhere: with two GPUs its input may be on the other. `x.device` and `.to(x)` follow the input. It is advice
@@ -95,7 +96,8 @@ def missing_index(event: DeviceUnavailable, context: TextContext) -> Iterator[Di
     device = f"{event.device.partition(':')[0]}:{event.index}"
     message = f"`{context.text(site)}` names {device}, which a machine with fewer GPUs does not have"
     help_text = f"use it only where `torch.cuda.device_count() > {event.index}`, or let the caller choose the device"
-    yield Diagnosis(site, message, event, trail(event, site), help_text)
+    severity: Severity | None = "advice" if in_document(event) else None
+    yield Diagnosis(site, message, event, trail(event, site), help_text, severity=severity)
 
 
 @RULE.on(MixedDevices)

@@ -73,9 +73,11 @@ without a GPU; with `mps` it is all of them.
 
 A program means to run without a GPU if it asks for CUDA and something hangs on the answer (more than an error or a
 measurement), has a flag for it (`args.no_cuda`), chooses between `"cpu"` and `"cuda"`, or runs a module on the CPU
-where there is a GPU: each place that forgets is an error. What other files ask speaks for the code in them, and for
-what calls or imports them. A program that does none of it may be for GPUs only: it gets one finding of severity
-advice, at its first use of CUDA.""",
+where there is a GPU: each place that forgets is an error. Such a run says nothing of a GPU that the script
+names itself, outside of functions. What other files ask speaks for the code in them, and for what calls or imports
+them. A program that does none of it may be for GPUs only: it gets one finding of severity advice, at its first use of
+CUDA. What a document shows (a block of a Markdown file) is advice, too: for which machine it is the text around it
+says.""",
     why="""\
 The program stops on a laptop, on a build server, and for the reader who wants to try it. Nobody sees this on the
 machine it was written on.""",

@@ -56,8 +56,8 @@ or the first item of a list made by `range(torch.cuda.device_count())`.
 Not the harmless ones, which answer or do nothing there: `is_available`, `device_count`, `manual_seed`,
 `manual_seed_all`, `empty_cache`, `memory_allocated`, `max_memory_allocated`.
 
-In a program that nothing shows to be meant for a machine without a GPU (DEV102 says what does), the first
-such call is reported, as advice.""",
+In a program that nothing shows to be meant for a machine without a GPU (DEV102 says what does), and in a block of a
+Markdown file, the first such call is reported, as advice.""",
     why="""\
 These calls look like questions, yet they raise where there is nobody to ask. Often they stand in a line that only
 prints.""",

@@ -24,9 +24,17 @@ def speaker(event: DeviceUnavailable) -> str | None:
 
 
 def severity(event: DeviceUnavailable) -> Severity | None:
-    """Return advice for a program that nothing shows to be meant for a machine without a GPU; else the rule's own."""
+    """Return advice for a program that nothing shows to be meant for a machine without a GPU, and for what a document
+    shows; else the rule's own."""
+    if in_document(event):
+        return "advice"
     hidden = event.visible is not None and event.world != "cpu"
     return None if event.evidence or hidden else "advice"
+
+
+def in_document(event: DeviceUnavailable) -> bool:
+    """Whether the code is an excerpt that a document shows: for which machine it is the text around it says."""
+    return event.site.path.endswith(".md")
 
 
 def where(event: DeviceUnavailable) -> Site:

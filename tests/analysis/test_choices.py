@@ -41,6 +41,16 @@ def test_a_choice_is_answered_once_on_a_path() -> None:
     )
 
 
+@pytest.mark.parametrize("inner", ["args.cuda", "cuda"])
+def test_inside_its_side_a_choice_has_its_answer(inner: str) -> None:
+    """What is asked again further inside, there or in a function, was answered where the side began."""
+    helper = f"def add(d, cuda):\n    if {inner}:\n        return d + y.cuda()\n    return d + y\n"
+    assert mixed(helper + "if args.cuda:\n    z = add(x.cuda(), args.cuda)\nelse:\n    z = add(x, args.cuda)\n") == []
+    assert mixed(helper + "if args.half:\n    z = add(x.cuda(), args.cuda)\nelse:\n    z = 1\n") != []
+    nested = "def add(d, cuda):\n    if cuda:\n        return d + y.cuda()\n    return d + y\n"
+    assert mixed(nested + "for _ in range(2):\n    z = add(x.cuda(), args.cuda) if args.cuda else x + y\n") == []
+
+
 @pytest.mark.parametrize(
     ("condition", "value"),
     [("given.half", False), ("not given.half", True), ("given.n > 1", False), ("not given.n <= 1", True)],

@@ -201,6 +201,13 @@ MEASURES = {
 }
 
 NOT_SHOWN = {
+    "a network that runs on the CPU before the script names a GPU": """\
+        import torch
+        small = torch.nn.Linear(3, 3)
+        print(small(torch.ones(2, 3)))
+        device = torch.device("cuda:0")
+        print(torch.nn.Linear(3, 3).to(device)(torch.ones(2, 3).to(device)))
+        """,
     "takes the accelerator for granted": """\
         import torch
         kind = torch.accelerator.current_accelerator().type if hasattr(torch, "accelerator") else "cuda"
@@ -722,6 +729,15 @@ def test_nor_who_made_one_that_the_readers_of_a_document_load(tmp_path: Path) ->
     (tmp_path / "guide.md").write_text(f"# Use\n\n```python\n{CHOOSES}print(torch.load('net.pt'))\n```\n")
     found = check([tmp_path / "guide.md"], Config(root=tmp_path))
     assert [(item.code, item.severity) for item in found] == [("DEV106", "advice")]
+
+
+@pytest.mark.parametrize("row", ["x = x.cuda()", "torch.cuda.synchronize()", "x = x.to('cuda:1')"])
+def test_what_a_document_shows_is_advice(row: str, tmp_path: Path) -> None:
+    text = f"{CHOOSES}x = torch.zeros(2, device=device)\n{row}\n"
+    (tmp_path / "guide.md").write_text(f"# Use\n\n```python\n{text}```\n")
+    (tmp_path / "program.py").write_text(text)
+    assert [item.severity for item in check([tmp_path / "guide.md"], Config(root=tmp_path))] == ["advice"]
+    assert [item.severity for item in check([tmp_path / "program.py"], Config(root=tmp_path))] == ["error"]
 
 
 def test_a_program_that_computes_on_the_cpu_says_nothing_of_another_with_the_same_modules(tmp_path: Path) -> None:
