@@ -378,7 +378,7 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
             machine.vouched.add(key)
             machine.guards += 1
         return YES if settled is polarity else NO
-    is_free = value is not CUT and value is not WHERE and not _asks_where(machine, test)
+    is_free = value is not CUT and value is not WHERE and not _asks_type(test) and not _asks_where(machine, test)
     decision = Decision(None, key, choice, polarity, is_free, default)
     decision.is_cut = value is CUT
     asks_content = kind is Tensor or (isinstance(test, ir.Compare) and test.operator not in ("is", "is-not"))
@@ -476,6 +476,12 @@ def _written(node: ir.Expr, symbol: str = "") -> str:
         parts = [_written(part) for part in (node.function, *node.args)]
         return f"{parts[0]}({', '.join(parts[1:])})" if all(parts) else ""
     return ""
+
+
+def _asks_type(test: ir.Expr) -> bool:
+    """Whether a condition asks what kind of value something is of which nothing is known: what it was made by has
+    answered that, no user of the program."""
+    return isinstance(test, ir.Call) and isinstance(test.function, ir.Name) and test.function.id == "isinstance"
 
 
 def _asks_where(machine: Machine, test: ir.Expr) -> bool:

@@ -22,6 +22,7 @@ from devlint.analysis.values import (
     BOOL,
     NONE,
     POISON,
+    TRUE,
     UNKNOWN,
     Array,
     Bound,
@@ -44,7 +45,7 @@ from devlint.analysis.values import (
 )
 from devlint.semantics import libraries
 from devlint.syntax import ir
-from devlint.syntax.walk import walk
+from devlint.syntax.walk import assigns_attribute
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -129,11 +130,7 @@ def is_given_by_heir(cls: Value, name: str) -> bool:
 
 
 def _gives(cls: Class, name: str) -> bool:
-    return name in cls.fields or any(
-        isinstance(node, ir.Assign)
-        and any(isinstance(target, ir.Attribute) and target.name == name for target in walk(node.targets))
-        for node in walk(cls.node.body)
-    )
+    return name in cls.fields or assigns_attribute(cls.node, name)
 
 
 def is_subclass(cls: Value, other: Value) -> bool | None:
@@ -288,6 +285,8 @@ def bare_instance(machine: Machine, cls: Class, call: Call) -> Instance:
     instance = Instance(cls, machine.site(call.node, call.frame))
     if is_module_class(cls):
         instance.module = ModuleState()
+        if not machine.building:
+            instance.state["training"] = TRUE
     return instance
 
 

@@ -280,7 +280,7 @@ def some_gpu(machine: Machine, count: int) -> str | None:
     return "cuda:0" if count == 1 or machine.takes_first else None
 
 
-_NO_USE = ("torch.set_default_device", "torch.Generator")
+_NO_USE = ("torch.Generator",)
 """What takes a device of CUDA without initialising CUDA."""
 
 

@@ -271,10 +271,11 @@ class InvalidDevice(Event):
 
 @dataclass(frozen=True, slots=True)
 class ModuleHasNoDevice(Event):
-    """`.device` of a plain nn.Module. `text` is the receiver as written."""
+    """`.device` of a plain nn.Module. `text` is the receiver as written; `by_protocol`: no caller is in sight."""
 
     text: str = ""
     class_name: str = ""
+    by_protocol: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -281,6 +281,7 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
                 error=errors.message("no-attribute", type=class_name(value), name=name),
                 text=source_text(machine, machine.site(node.value, frame)) if isinstance(node, ir.Attribute) else "it",
                 class_name=class_name(value),
+                by_protocol=machine.protocol,
             )
     if name == "module":
         _miss_wrapper(machine, value, node, frame)

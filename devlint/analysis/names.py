@@ -9,7 +9,7 @@ from devlint.analysis.events import NameUnbound, Site
 from devlint.semantics import errors
 from devlint.semantics.devices import DEVICE_TYPES
 from devlint.syntax import ir
-from devlint.syntax.walk import dotted, last_name
+from devlint.syntax.walk import dotted, last_name, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -41,10 +41,15 @@ def note_unbound(machine: Machine, node: ir.Name, frame: Frame, site: Site) -> b
         error=errors.message("unbound", name=node.id, scope=scope),
         name=node.id,
         guard=given,
-        device_position=guard is None and not later and node.id in _DEVICE_WORDS,
+        device_position=guard is None and not later and node.id in _DEVICE_WORDS and not _is_asked(node, body),
         bound_later=later and speaks,
     )
     return guard is not None
+
+
+def _is_asked(node: ir.Name, body: list[Any]) -> bool:
+    """Whether an attribute of what the name stands for is read (`cuda.Stream()`): a module is meant, and no device."""
+    return any(isinstance(part, ir.Attribute) and part.value is node for part in walk(body))
 
 
 def _asks_torch(test: ir.Node) -> bool:

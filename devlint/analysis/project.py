@@ -86,6 +86,10 @@ class Project:
         self._modules[path] = module
         return module
 
+    def loaded(self) -> list[ir.Module]:
+        """Return the files that the run has read so far."""
+        return [module for module in self._modules.values() if module is not None]
+
     def source(self, path: str) -> Source | None:
         """Return the source of a file, read now if it was not given."""
         source = self.sources.get(path)

@@ -15,12 +15,15 @@ from devlint.analysis.events import (
     GeneratorDevice,
     LoadWithoutMap,
     MixedDevices,
+    ModuleHasNoDevice,
     NameUnbound,
     Site,
     VisibleDevices,
     WrapperMissing,
 )
 from devlint.analysis.missing import asks_aside
+from devlint.syntax import ir
+from devlint.syntax.walk import assigns_attribute, last_name, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Testimony
@@ -176,6 +179,8 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
                     continue  # whether it is bound without CUDA nobody knows: that run may have been over before
         if isinstance(event, DeviceUnavailable) and not event.at_import and (event.world, event.site.key) in at_import:
             continue  # that it fails when the file is imported is told
+        if isinstance(event, ModuleHasNoDevice) and event.by_protocol and _has_heir(event.class_name, project):
+            continue
         if isinstance(event, WrapperMissing) and not _is_wrapped_elsewhere(event, project):
             continue
         if isinstance(event, VisibleDevices) and event.first_cuda is not None and _other_fence(event, project):
@@ -187,6 +192,17 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
 def _names_gpus(text: str) -> bool:
     lowered = text.lower()
     return any(word in lowered for word in OF_GPUS)
+
+
+def _has_heir(name: str, project: Project) -> bool:
+    """Whether a class of another file of the run derives from one of this name and has a device."""
+    classes = (part for module in project.loaded() for part in walk(module.body) if isinstance(part, ir.Class))
+    return any(name in map(last_name, heir.bases) and _gives_device(heir) for heir in classes)
+
+
+def _gives_device(heir: ir.Class) -> bool:
+    properties = (part.name for part in heir.body if isinstance(part, ir.Function))
+    return "device" in properties or assigns_attribute(heir, "device")
 
 
 def _is_wrapped_elsewhere(event: WrapperMissing, project: Project) -> bool:

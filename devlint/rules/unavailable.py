@@ -34,7 +34,7 @@ def severity(event: DeviceUnavailable) -> Severity | None:
 
 def in_document(event: DeviceUnavailable) -> bool:
     """Whether the code is an excerpt that a document shows: for which machine it is the text around it says."""
-    return event.site.path.endswith(".md")
+    return where(event).path.endswith(".md")
 
 
 def where(event: DeviceUnavailable) -> Site:

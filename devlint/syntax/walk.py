@@ -30,6 +30,15 @@ def names_cpu(node: object) -> bool:
     return isinstance(node, ir.Const) and node.value == "cpu"
 
 
+def assigns_attribute(node: ir.Class, name: str) -> bool:
+    """Whether the body of a class assigns an attribute of this name to something, its instances most likely."""
+    return any(
+        isinstance(part, ir.Assign)
+        and any(isinstance(target, ir.Attribute) and target.name == name for target in walk(part.targets))
+        for part in walk(node.body)
+    )
+
+
 def walk(node: Any) -> Iterator[ir.Node]:
     """Yield the node (or the nodes of a list) and everything below, bodies of functions included, in their order."""
     waiting = [node]

@@ -234,3 +234,42 @@ def test_a_broken_file_takes_no_other_down() -> None:
     analysis = analysed(files)
     assert [(path, row) for path, row, _ in analysis.failures] == [("/project/broken.py", 1)]
     assert {(file, row) for kind, file, row, _ in told(analysis) if kind == "MixedDevices"} == {("helper.py", 3)}
+
+
+BASE = """\
+import torch
+from torch import nn
+class Base(nn.Module):
+    def forward(self, x):
+        return x + torch.zeros(1, device=self.device)
+"""
+HEIR = """\
+from base import Base
+class Heir(Base):
+    def __init__(self, device):
+        super().__init__()
+        self.device = device
+"""
+
+
+@pytest.mark.parametrize(
+    ("heir", "codes"),
+    [
+        (HEIR, []),
+        (HEIR.replace("self.device = device", "self.place = device"), ["DEV112"]),
+        (HEIR.replace("self.device = device", "pass") + "    @property\n    def device(self): return 'cpu'\n", []),
+        (HEIR.replace("Heir(Base)", "Heir(object)"), ["DEV112"]),
+    ],
+)
+def test_what_a_base_lacks_its_heir_in_another_file_may_give(heir: str, codes: list[str], tmp_path: Path) -> None:
+    (tmp_path / "base.py").write_text(BASE)
+    (tmp_path / "heir.py").write_text(heir)
+    assert [one.code for one in check([tmp_path / "base.py", tmp_path / "heir.py"], Config(root=tmp_path))] == codes
+
+
+def test_an_heir_gives_nothing_to_what_is_built_of_its_base(tmp_path: Path) -> None:
+    (tmp_path / "base.py").write_text(BASE + "print(Base()(torch.zeros(1)))\n")
+    (tmp_path / "heir.py").write_text(HEIR)
+    assert [one.code for one in check([tmp_path / "base.py", tmp_path / "heir.py"], Config(root=tmp_path))] == [
+        "DEV112"
+    ]

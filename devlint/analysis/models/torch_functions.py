@@ -123,12 +123,14 @@ def get_default_device(machine: Machine, call: Call) -> Value:
 
 @models("torch.set_default_device")
 def set_default_device(machine: Machine, call: Call) -> Value:
-    """`torch.set_default_device(device)`: where factories create from now on."""
+    """`torch.set_default_device(device)`: where factories create from now on. Whether it is there is asked by them.
+
+    Source: `torch/__init__.py` and `torch/utils/_device.py`: a `DeviceContext` keeps the device and uses nothing.
+    """
     target = call.given(0, "device")
-    default: DeviceValue | None = None
-    if target is not None:
-        device = resolve(machine, target, call.node, call.frame, "torch.set_default_device")
-        default = _as_device(target) if device is not None and device != POISON else DeviceValue("?")
+    default = None if target is None else _as_device(target)
+    if default is not None and default.type == "?" and target is not None:
+        resolve(machine, target, call.node, call.frame, "torch.set_default_device")  # what is no device is refused
     machine.store.set(machine.state, "default_device", default)
     return NONE
 
@@ -140,10 +142,14 @@ def _as_device(target: Value) -> DeviceValue:
     if isinstance(content, str):
         parsed = parse_device(content)
         if parsed is not None:
-            return DeviceValue(*parsed)
-    if isinstance(content, int):
-        return DeviceValue("cuda", content)
+            return DeviceValue(*parsed, _named_at(target))
+    if isinstance(content, int) and content >= 0 and not isinstance(content, bool):
+        return DeviceValue("cuda", content, _named_at(target))
     return DeviceValue("?")
+
+
+def _named_at(target: Value) -> Site | None:
+    return target.site if isinstance(target, Const) else None
 
 
 @models("torch.set_default_tensor_type")
