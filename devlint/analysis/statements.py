@@ -81,7 +81,7 @@ def _keep_loads(machine: Machine, known: int) -> None:
 def assign(machine: Machine, node: ir.Assign, frame: Frame) -> None:
     """`a = b = value`."""
     known = len(machine.evidence)
-    value = EVALUATE[node.value.__class__](machine, node.value, frame)
+    value = _filled(EVALUATE[node.value.__class__](machine, node.value, frame))
     if len(machine.evidence) > known and (only_kept_to_show(node, frame) or only_places_a_load(node, frame)):
         _keep_loads(machine, known)
     if node.annotation is not None and value.__class__ is Unknown:
@@ -92,6 +92,11 @@ def assign(machine: Machine, node: ir.Assign, frame: Frame) -> None:
         value = Const(True, site)
     for target in node.targets:
         bind(machine, target, value, node, frame)
+
+
+def _filled(value: Value) -> Value:
+    """What stands under a name: `...` is a blank that somebody has to fill in, as the exercises of courses have them."""
+    return UNKNOWN if value.__class__ is Const and value.value is Ellipsis else value
 
 
 def _sets_up(node: ir.Assign, frame: Frame) -> bool:
@@ -361,7 +366,7 @@ def enter(machine: Machine, value: Value, node: ir.Node, frame: Frame) -> tuple[
 @executes(ir.Return)
 def return_statement(machine: Machine, node: ir.Return, frame: Frame) -> Signal:
     """`return`."""
-    return Signal("return", const(None) if node.value is None else machine.evaluate(node.value, frame))
+    return Signal("return", const(None) if node.value is None else _filled(machine.evaluate(node.value, frame)))
 
 
 @executes(ir.Raise)
