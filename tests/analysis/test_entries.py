@@ -219,6 +219,19 @@ class Net(L.LightningModule):
         x, y = batch
         return (self.layer(x) - torch.zeros(2, device=self.device)).sum()
 """,
+    "the mode in a hook": """
+import lightning as L
+class Right(L.LightningModule):
+    def training_step(self, batch, index):
+        return (batch[0] if self.training else batch[0] + torch.zeros(2)).sum()
+    def validation_step(self, batch, index):
+        return (batch[0] + torch.zeros(2) if self.training else batch[0]).sum()
+class Wrong(L.LightningModule):
+    def training_step(self, batch, index):
+        return (batch[0] + torch.zeros(2) if self.training else batch[0]).sum()  # DEV303: gpu1 gpu2
+    def test_step(self, batch, index):
+        return (batch[0] if self.training else batch[0] + torch.zeros(2)).sum()  # DEV303: gpu1 gpu2
+""",
     "a factory in a hook": """
 import pytorch_lightning as pl
 class Net(pl.LightningModule):

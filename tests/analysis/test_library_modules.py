@@ -401,6 +401,12 @@ def test_a_trainer_runs_the_steps_of_a_module_that_was_built(trainer: str, is_to
     assert not clashes(text, CPU)
 
 
+@pytest.mark.parametrize(("step", "is_told"), [("training_step", False), ("validation_step", True)])
+def test_a_trainer_sets_the_mode_of_the_module(step: str, is_told: bool) -> None:
+    text = LIGHTNING.replace("training_step", step).replace("self.scale)", "(1 if self.training else self.scale))")
+    assert bool(clashes(f"{text}pl.Trainer(accelerator='gpu').fit(Model())\n")) is is_told
+
+
 TRAINER = """\
 from transformers import Trainer
 class Weighted(Trainer):

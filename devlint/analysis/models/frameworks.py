@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.access import call_value
+from devlint.analysis.access import call_method, call_value
 from devlint.analysis.building import construct_builtin
 from devlint.analysis.classes import external_bases, find
 from devlint.analysis.derived import Kept
@@ -145,6 +145,9 @@ def enter_hook(machine: Machine, cls: Class, instance: Instance, method: Functio
         if name in method.defaults:
             break
         arguments.append(_hook_argument(machine, name, device, call))
+    if method.node.name in _BATCH_HOOKS:
+        trains = method.node.name == "training_step"
+        call_method(machine, instance, "train" if trains else "eval", Call([], {}, call.node, call.frame))
     call_value(machine, Bound(method, instance), Call(arguments, {}, call.node, call.frame))
     return True
 
