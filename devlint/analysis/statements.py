@@ -95,7 +95,7 @@ def assign(machine: Machine, node: ir.Assign, frame: Frame) -> None:
 
 
 def _filled(value: Value) -> Value:
-    """What stands under a name: `...` is a blank that somebody has to fill in, as the exercises of courses have them."""
+    """What stands under a name: `...` is a blank that somebody has to fill in, as exercises of courses have them."""
     return UNKNOWN if value.__class__ is Const and value.value is Ellipsis else value
 
 
