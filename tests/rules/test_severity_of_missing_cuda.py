@@ -679,6 +679,7 @@ def test_where_one_program_is_meant_for_the_cpu_and_another_is_not_the_words_are
 
 CHOOSES = 'import torch\ndevice = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
 LOADS = {
+    "a program that was exported": ('net = torch.jit.load("net.ts").to(device)\nprint(net)\n', "advice"),
     "its own": ('def load(path):\n    return torch.load(path)\nprint(load("net.pt"))\n', "error"),
     "downloaded": (
         "import os, urllib.request\n"

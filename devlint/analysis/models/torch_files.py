@@ -87,9 +87,19 @@ _MODES: Final = frozenset({"r", "rb", "br", "rb+", "r+b"})
 """Modes of `open`. As a `map_location` they break where a tensor is found; files loaded so for years hold none."""
 
 
-@models("torch.load", "torch.jit.load")
+@models("torch.load")
 def load(machine: Machine, call: Call) -> Value:
     """`torch.load(path, map_location)`: what the program saved itself is known."""
+    return _load(machine, call, False)
+
+
+@models("torch.jit.load")
+def load_script(machine: Machine, call: Call) -> Value:
+    """`torch.jit.load(path, map_location)`: programs that another one exported, most of them on the CPU."""
+    return _load(machine, call, True)
+
+
+def _load(machine: Machine, call: Call, exported: bool) -> Value:
     where = call.argument(1, "map_location")
     source = call.argument(0, "f")
     saved = saved_content(machine, source)
@@ -129,7 +139,7 @@ def load(machine: Machine, call: Call) -> Value:
     if passes_on(call) and not _is_left_out(machine, where):
         return UNKNOWN
     if not gpu_is_asked_for(machine) and not _is_behind_gpus(machine) and not saves(machine, call):
-        return _told(machine, call)
+        return _told(machine, call, exported)
     return UNKNOWN
 
 
@@ -142,11 +152,11 @@ def _is_behind_gpus(machine: Machine) -> bool:
     return False
 
 
-def _told(machine: Machine, call: Call) -> Value:
+def _told(machine: Machine, call: Call, exported: bool) -> Value:
     """Tell of a load, unless it was seen that data are loaded; what is loaded is known by what it is taken for."""
     site = machine.site(call.node, call.frame)
     if site.key not in machine.data_loads:
-        foreign = is_foreign(machine, call)
+        foreign = exported or is_foreign(machine, call)
         machine.emit_unheeded(LoadWithoutMap, site, errors.message("deserialize"), path_text="", foreign=foreign)
     loaded = Unknown()
     machine.loads[loaded] = site
