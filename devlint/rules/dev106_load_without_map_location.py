@@ -56,8 +56,9 @@ what is read as data: its items are counted, or it becomes an array at once.
 
 Who saved the file decides. What a program that saves loads is its own, and left alone. Somebody else's is reported as
 advice: one that the program downloads, that a notebook or document gives to its readers, that a file which the
-program imports names, and the program does not, or that `torch.jit.load` reads, for most are exported on the CPU. So is a load beside programs of the same run that bring weights to
-the CPU before they save them; those nearest to it in the folders are asked.""",
+program imports names, and the program does not, or that `torch.jit.load` reads, for most are exported on the CPU. So is
+a load beside programs of the same run that bring weights to the CPU before they save them; those nearest to it in the
+folders are asked.""",
     why="""\
 A checkpoint remembers the device of each tensor. One that was saved on a GPU can't be loaded without a GPU, unless
 `map_location` says where its tensors go.""",
