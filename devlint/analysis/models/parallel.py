@@ -456,10 +456,10 @@ _COLLECTIVES = (
 
 @models(*(f"torch.distributed.{name}" for name in _COLLECTIVES))
 def collective(machine: Machine, call: Call) -> Value:
-    """Collectives of NCCL take CUDA tensors only."""
+    """Collectives of NCCL take CUDA tensors only; who chose the CPU would not choose NCCL for it."""
     group = call.keywords.get("group")
     own_group = group is not None and not is_none(group)  # which may have a backend of its own
-    if machine.state.collective == "nccl" and machine.has_several and not own_group:
+    if machine.state.collective == "nccl" and machine.has_several and not own_group and not cpu_is_asked_for(machine):
         for value in call.values():
             for tensor in tensors_in(value, 2):
                 if tensor.device == "cpu":
