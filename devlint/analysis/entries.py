@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value
 from devlint.analysis.calls import invoke
 from devlint.analysis.choices import cpu_is_assumed
 from devlint.analysis.classes import find, is_module_class, is_open_class, mro
 from devlint.analysis.dispatch import Call
+from devlint.analysis.fixtures import set_up
 from devlint.analysis.frames import Frame, Locals, Namespace
-from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models.frameworks import enter_hook, enter_step, is_hook
 from devlint.analysis.models.patching import fixtures
@@ -140,6 +140,7 @@ def _method_entries(machine: Machine, cls: Class, frame: Frame) -> Iterator[Entr
 def _function_entry(machine: Machine, function: Function, frame: Frame) -> Entry:
     def run() -> None:
         node = function.node
+        set_up(machine, None, None, function)
         arguments = Call([], fixtures(node), node, frame, open=True)
         invoke(machine, function, arguments, None)
 
@@ -422,27 +423,8 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
                 forget_places(machine, part)
             elif isinstance(part, Tensor) and part.is_parameter:
                 machine.store.set(part, "device", None)
-    _set_up(machine, cls, instance, method, call)
+    set_up(machine, cls, instance, method)
     call_value(machine, Bound(method, instance), call)
-
-
-_FIXTURES: Final = ("setUpClass", "setUp", "setup_method")
-
-
-def _set_up(machine: Machine, cls: Class, instance: Instance, method: Function, call: Call) -> None:
-    """What unittest and pytest run before each test of a class.
-
-    Raises:
-        Crash: the test isn't run; nor is it here if not all was seen that they do.
-    """
-    cuts = machine.cuts
-    for name in _FIXTURES if method.node.name.startswith("test") else ():
-        found = find(cls, name)
-        if found is not None and isinstance(found[0], Function):
-            receiver: Value = cls if found[0].kind == "classmethod" else instance
-            call_value(machine, Bound(found[0], receiver), call.with_arguments([]))
-    if machine.cuts != cuts:
-        raise Crash
 
 
 def _rows(node: ir.Node) -> tuple[int, int]:

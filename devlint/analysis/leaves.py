@@ -38,7 +38,7 @@ def gradient_of(machine: Machine, value: Tensor) -> Value:
     origin = value.origin
     if not value.keeps_grad and origin is not None and origin.kind == "moved" and origin.product is value:
         leaf = origin.source
-        if leaf is not None and _is_sure(leaf, value) and _only_moves(origin.node):
+        if leaf is not None and not origin.is_leaf and _is_sure(leaf, value) and _only_moves(origin.node):
             return NoGradient(leaf, origin.site, value.device or "")
     return derived(value) if value.device is not None else UNKNOWN
 
@@ -54,7 +54,7 @@ def may_lack(machine: Machine, gradient: Value, node: ir.Expr) -> bool:
 def moved_leaf(tensor: Tensor) -> Origin | None:
     """The move that made a copy of a parameter or leaf, where the copy is what was given."""
     origin = tensor.origin
-    if origin is None or origin.kind != "moved" or origin.source is None:
+    if origin is None or origin.kind != "moved" or origin.source is None or origin.is_leaf:
         return None
     source = origin.source
     is_leaf_with_gradient = source.requires_grad or (source.is_parameter and source.requires_grad is None)

@@ -160,7 +160,8 @@ class State:
     GPU. `collective`: the backend of init_process_group, None before. `hooks`: what waits for a backward pass.
     `passes`: the devices of losses that had one, "" for one that is not known. `deterministic`: what the program last
     gave `use_deterministic_algorithms`. `imported`: the files of the project that were imported, which happens once.
-    `replaced`: what the program has put in the place of names of libraries (a new dict each time).
+    `replaced`: what the program has put in the place of names of libraries (a new dict each time). `makes_leaves`: no
+    gradients are recorded, so that what is computed is a leaf.
     """
 
     __slots__ = (
@@ -184,6 +185,7 @@ class State:
         "deterministic",
         "imported",
         "replaced",
+        "makes_leaves",
     )
 
     def __init__(self) -> None:
@@ -207,6 +209,7 @@ class State:
         self.passes: frozenset[str] = frozenset()
         self.imported: frozenset[str] = frozenset()
         self.replaced: dict[str, Value] = {}
+        self.makes_leaves = False
 
 
 EvidenceKind: TypeAlias = Literal["availability", "option", "branch", "computes", "map_location", "needs a GPU"]

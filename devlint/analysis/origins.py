@@ -17,7 +17,8 @@ class Origin:
 
     `source`: for a move, the tensor that was copied, and `product` the copy. `stored`: where the value was put into an
     attribute or container under a condition, and `holder` the activation that did: a cache, perhaps. `node`: what was
-    evaluated when the mark was made.
+    evaluated when the mark was made. `is_leaf`: of a copy of a leaf that is one itself, since no gradients were
+    recorded.
     """
 
     __slots__ = (
@@ -33,6 +34,7 @@ class Origin:
         "holder",
         "product",
         "node",
+        "is_leaf",
     )
 
     def __init__(
@@ -54,6 +56,7 @@ class Origin:
         self.note = note
         self.previous = previous
         self.node = node
+        self.is_leaf = False
         self.source: Tensor | None = None
         self.product: Tensor | None = None
         self.stored: Site | None = None
@@ -62,7 +65,7 @@ class Origin:
     def kept(self, site: Site, holder: Frame) -> Origin:
         """The same mark on a value that was stored there."""
         made = Origin(self.kind, self.site, self.frame, self.tick, self.device, self.note, self.previous, self.node)
-        made.source = self.source
+        made.source, made.is_leaf = self.source, self.is_leaf
         made.stored = site
         made.holder = holder
         return made

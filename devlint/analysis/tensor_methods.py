@@ -287,6 +287,7 @@ def moved(machine: Machine, value: Tensor, device: str | None, call: Call, note:
     )
     assert made.origin is not None
     made.origin.source = value
+    made.origin.is_leaf = machine.state.makes_leaves
     made.origin.product = made
     made.requires_grad = True if value.is_parameter and value.requires_grad is None else value.requires_grad
     made.is_element = value.is_element

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.devices import demand_gpu, demand_type_name, is_device_like, resolve, use
 from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
@@ -43,13 +43,31 @@ def _context(*paths: str) -> None:
         ENTER[path] = _nothing
 
 
+@models("torch.no_grad", "torch.autograd.no_grad")
+def no_grad(machine: Machine, call: Call) -> Value:
+    """`torch.no_grad()`, as a context or a decorator."""
+    first = call.positional[0] if call.positional else None
+    return Instance(External(_NO_GRAD)) if first is None else first
+
+
+_NO_GRAD: Final = "torch.autograd.grad_mode.no_grad"
+
+
+@on(ENTER, _NO_GRAD)
+def enter_no_grad(
+    machine: Machine, value: Instance, target: Value | None, node: ir.Node, frame: Frame
+) -> tuple[Value, Callable[[], None]]:
+    """`with torch.no_grad():`: what is computed is a leaf."""
+    before = machine.state.makes_leaves
+    machine.store.set(machine.state, "makes_leaves", True)
+    return value, lambda: machine.store.set(machine.state, "makes_leaves", before)
+
+
 @models(
-    "torch.no_grad",
     "torch.enable_grad",
     "torch.inference_mode",
     "torch.set_grad_enabled",
     "torch.autograd.set_grad_enabled",
-    "torch.autograd.no_grad",
     "torch.autograd.profiler.profile",
     "torch.profiler.profile",
     "torch.autograd.set_detect_anomaly",
@@ -64,6 +82,7 @@ def grad_mode(machine: Machine, call: Call) -> Value:
 
 
 @method_models("torch.no_grad", "__call__")
+@method_models(_NO_GRAD, "__call__")
 def decorate_with_mode(machine: Machine, instance: Instance, call: Call) -> Value:
     """`@torch.no_grad()`."""
     return call.positional[0] if call.positional else UNKNOWN
