@@ -39,8 +39,11 @@ _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM
 """Byte order marks, and what they say of the rest."""
 
 
-def decode(data: bytes, *, declared: bool = True) -> Decoded:
+def decode(data: bytes, *, declared: bool = True, prose: bool = False) -> Decoded:
     """Decode a source file; `declared=False` for formats without an encoding declaration (JSON, Markdown).
+
+    `prose`: the text is for readers, and code stands in it. What is no UTF-8 is read byte by byte, as Latin-1, so that
+    it is written as it was.
 
     Raises:
         Undecodable: an undecodable or NUL byte, an unknown encoding, or a declaration against the byte order mark.
@@ -60,6 +63,8 @@ def decode(data: bytes, *, declared: bool = True) -> Decoded:
     try:
         text = body.decode(encoding)
     except UnicodeDecodeError as error:
+        if prose and not bom:
+            return Decoded(body.decode("latin-1"), "latin-1", bom, True)
         raise _undecodable(body, encoding, error.start) from None
     except (UnicodeError, LookupError) as error:
         reason = f"the file can't be decoded as {encoding}: {error}"

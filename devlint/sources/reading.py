@@ -29,7 +29,7 @@ def read_source(path: Path, display_name: str, data: bytes | None = None) -> Sou
     kind = kind_of(path)
     absolute = os.path.abspath(path)
     try:
-        decoded = decode(data, declared=kind == "python")
+        decoded = decode(data, declared=kind == "python", prose=kind == "markdown")
     except Undecodable as error:
         problem = Problem(error.reason, error.row, error.column)
         return Source(

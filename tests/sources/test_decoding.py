@@ -74,6 +74,16 @@ def test_a_document_in_utf_16_is_read_and_written(encoding: str, tmp_path: Path)
     assert source.encode(changed) == mark + text.replace("x = 1", "x = 2").encode(encoding)
 
 
+def test_a_document_of_which_nobody_knows_the_encoding_is_read_and_written(tmp_path: Path) -> None:
+    data = "# Gerät \x96\n\n```python\nx = 1\n```\n".encode("latin-1")
+    file = tmp_path / "README.md"
+    file.write_bytes(data)
+    source = read_source(file, "README.md")
+    assert "x = 1" in source.text and not source.problems
+    changed = source.apply([(source.text.index("1"), source.text.index("1") + 1, "2")])
+    assert source.encode(changed) == data.replace(b"x = 1", b"x = 2")
+
+
 def test_an_encoding_that_loses_bytes_is_read_but_not_written() -> None:
     data = b"# coding: utf-7\nx = '+AOk-', '+AGE-'\n"
     source = read(data)
