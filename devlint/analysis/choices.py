@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -369,7 +369,7 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
             machine.path.append(used)
             machine.guards += stands_guard(machine, key, named, assumed)
         return YES if assumed is polarity else NO
-    within = machine.within.get(key) if key.__class__ is str else None
+    within = _follows(machine.within, key) if machine.within and isinstance(key, str) else None
     if within is not None:
         return YES if within is polarity else NO
     settled = machine.settled.get(key)
@@ -414,7 +414,35 @@ def _implied(machine: Machine, key: ChoiceKey) -> bool | None:
                 known = int(other.removeprefix(_MORE))
                 if (known >= number) if answer else (known <= number):
                     return answer
-    return machine.assume.get(key)
+    if not machine.assume or not isinstance(key, str):
+        return machine.assume.get(key)
+    return _follows(machine.assume, key)
+
+
+def _follows(known: Mapping[ChoiceKey, bool], key: str) -> bool | None:
+    """What is known of a named condition, itself or as a part of `a and b`, or of all or one of its own parts."""
+    answer = known.get(key)
+    if answer is not None:
+        return answer
+    parts = _conjuncts(key)
+    if len(parts) > 1:
+        answers = [_follows_part(known, part) for part in parts]
+        return False if False in answers else None if None in answers else True
+    for other, holds in known.items():
+        if holds and isinstance(other, str) and key in _conjuncts(other):
+            return True
+    return None
+
+
+def _follows_part(known: Mapping[ChoiceKey, bool], part: str) -> bool | None:
+    answer = known.get(part.removeprefix("not "))
+    return answer if answer is None else answer is not part.startswith("not ")
+
+
+@lru_cache(maxsize=4096)
+def _conjuncts(key: str) -> tuple[str, ...]:
+    """The parts of `a and b`; the condition itself where it is something else."""
+    return (key,) if " or " in key or "(" in key else tuple(key.split(" and "))
 
 
 def count_arguments(left: Value, symbol: str, right: Value) -> Answer | None:

@@ -354,7 +354,7 @@ class Machine:
         """How many calls a bound has left out."""
         self.latest: dict[ir.Function, int] = {}
         self.settled: dict[ChoiceKey, bool] = {}
-        self.within: dict[str, bool] = {}
+        self.within: dict[ChoiceKey, bool] = {}
         """The named conditions inside whose sides the run is, with their answers."""
         self.memo: dict[Any, Any] = {}
         self.worker: Worker | None = None

@@ -24,6 +24,7 @@ def set_mode(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     given = call.argument(0, "mode")
     mode = FALSE if name == "eval" else TRUE if given is None else given
     parts = submodules(value)
+    machine.store.epoch += 1  # what a call gave before says nothing of the next
     if all(find(part.cls, "train") is None for part in parts.values()):
         for part in parts.values():
             machine.store.put(part.state, "training", mode)

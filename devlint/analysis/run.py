@@ -329,6 +329,10 @@ class _Runner:
             asked = []
         joint = _joint(machine, asked)
         spent += self._on_the_first(machine, run, budget, {})
+        usual = {} if by_protocol else _usual(machine, asked)
+        if len(usual) > 1:
+            self._attempt(machine, run, budget, usual)
+            spent += machine.steps
         for key in asked:
             for answer in (True, False):
                 if defaults.get(key) is answer or (answer and key in unlikely):
@@ -433,6 +437,12 @@ def _together(machine: Machine) -> list[dict[ChoiceKey, bool]]:
     pairs = dict.fromkeys(frozenset(pair) for pair in machine.pairs if are_independent(*pair))
     keys = [sorted(pair, key=str) for pair in list(pairs)[:MAX_PAIRS]]
     return [{one: first, other: second} for one, other in keys for first in (True, False) for second in (True, False)]
+
+
+def _usual(machine: Machine, asked: Iterable[ChoiceKey]) -> dict[ChoiceKey, bool]:
+    """The answers of a program that is started without arguments, to those of its conditions that are options."""
+    answers = {key: machine.unless_given.get(key) for key in asked}
+    return {key: answer for key, answer in answers.items() if answer is not None}
 
 
 def _joint(machine: Machine, asked: list[ChoiceKey]) -> list[dict[ChoiceKey, bool]]:

@@ -41,6 +41,12 @@ def test_a_choice_is_answered_once_on_a_path() -> None:
     )
 
 
+@pytest.mark.parametrize("both", ["args.half and args.cuda", "args.cuda and args.half"])
+def test_both_of_two_flags_hold_where_each_does(both: str) -> None:
+    assert mixed(f"both = {both}\nif args.cuda:\n    x = x.cuda()\nif both:\n    z = x + y.cuda()\n") == []
+    assert mixed(f"both = {both}\nif args.cuda:\n    x = x.cuda()\nif both:\n    z = x + y\n") != []
+
+
 @pytest.mark.parametrize("inner", ["args.cuda", "cuda"])
 def test_inside_its_side_a_choice_has_its_answer(inner: str) -> None:
     """What is asked again further inside, there or in a function, was answered where the side began."""

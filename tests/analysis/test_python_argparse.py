@@ -138,6 +138,37 @@ h, i, j, k, m, n, o = args.path, args.ids, args.where, args.half, args.amp, args
     assert [run.python(name) for name in "hijkmno"] == ["file.pt", [0], "cuda:1", 32, True, 0, None]
 
 
+def test_known_words_of_commands_and_words_that_are_left_over() -> None:
+    run = Run(
+        """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--device", default="cuda")
+parser.add_argument("--ids", action="append", type=int, default=[0])
+a, b = parser.parse_known_args(["--device", "cpu", "--ids", "1", "--other", "3"])[0].device, 0
+b = parser.parse_known_args(["--ids", "1", "--other", "3"])[0].ids
+def train(args): return "trained"
+def bench(args): return "measured"
+commands = parser.add_subparsers(dest="command", required=True)
+one = commands.add_parser("train")
+one.add_argument("--dim", type=int, default=3)
+one.set_defaults(func=train)
+two = commands.add_parser("bench")
+two.add_argument("path")
+two.set_defaults(func=bench, dim=7)
+args = parser.parse_args(["--device", "cpu", "train", "--dim", "4"])
+c, d, e, f = args.command, args.dim, args.func(args), args.device
+args = parser.parse_args(["bench", "x.pt"])
+g, h, i, j = args.command, args.dim, args.func(args), args.path
+k = parser.parse_args(["--device", "cpu", "else"]).ids
+"""
+    )
+    assert [run.python(name) for name in "ab"] == ["cpu", [0, 1]]
+    assert [run.python(name) for name in "cdef"] == ["train", 4, "trained", "cpu"]
+    assert [run.python(name) for name in "ghij"] == ["bench", 7, "measured", "x.pt"]
+    assert run.python("k") == [0]
+
+
 def test_subparsers_and_parents() -> None:
     run = Run(
         "import argparse\nbase = argparse.ArgumentParser(add_help=False)\n"

@@ -42,15 +42,17 @@ _ENDING: Final = frozenset({"help", "version"})
 
 
 class Option:
-    """One `add_argument`: where its value goes, what it is when not given, and how the command line changes it."""
+    """One `add_argument`: where its value goes, what it is when not given, and how the command line changes it.
+    `command`: the one whose parser has it, None for that of the whole."""
 
-    __slots__ = ("const", "convert", "default", "dest", "fixed", "flags", "kind", "nargs", "required")
+    __slots__ = ("command", "const", "convert", "default", "dest", "fixed", "flags", "kind", "nargs", "required")
 
     def __init__(self, dest: str, flags: tuple[str, ...], default: Value, kind: str) -> None:
         self.dest = dest
         self.flags = flags
         self.default = default
         self.kind = kind
+        self.command: str | None = None
         self.const: Value = NONE
         self.convert: Value | None = None
         self.nargs: int | str | None = None
@@ -87,6 +89,7 @@ def group(machine: Machine, instance: Instance, call: Call) -> Value | None:
 @method_models(PARSER, "add_subparsers")
 def subparsers(machine: Machine, instance: Instance, call: Call) -> Value | None:
     """Which command is chosen is open; the options of all of them may be there."""
+    machine.store.put(instance.state, "commands", ())
     dest = text_of(call.given(-1, "dest"))
     if dest is not None:
         option = Option(dest, (), NONE, "store")
@@ -97,8 +100,15 @@ def subparsers(machine: Machine, instance: Instance, call: Call) -> Value | None
 
 @method_models(PARSER, "add_parser")
 def subparser(machine: Machine, instance: Instance, call: Call) -> Value | None:
-    """The parser of one command."""
-    return instance
+    """The parser of one command: its options are among those of the whole."""
+    known, name = instance.state.get("commands"), text_of(call.argument(0, "name"))
+    if known is None or name is None or call.given(-1, "aliases") or call.given(-1, "parents"):
+        machine.store.put(instance.state, "commands", None)
+        return instance
+    machine.store.put(instance.state, "commands", (*known, name))
+    made = Instance(External(PARSER), machine.site(call.node, call.frame))
+    made.state["whole"], made.state["command"] = instance, name
+    return made
 
 
 @method_models(PARSER, "add_argument", "add", "add_arg")
@@ -148,15 +158,25 @@ def _is_computed(node: Any) -> bool:
 
 
 def _add(machine: Machine, instance: Instance, option: Option) -> None:
+    option.command = instance.state.get("command")
+    instance = instance.state.get("whole", instance)
     machine.store.put(instance.state, "options", (*instance.state.get("options", ()), option))
 
 
 @method_models(PARSER, "set_defaults")
 def set_defaults(machine: Machine, instance: Instance, call: Call) -> Value | None:
     """`parser.set_defaults(name=value)`."""
+    command, instance = instance.state.get("command"), instance.state.get("whole", instance)
     options = {option.dest: option for option in instance.state.get("options", ())}
     for name, value in call.keywords.items():
         old = options.get(name)
+        if command is not None:
+            given = instance.state.get("set", {})
+            machine.store.put(instance.state, "set", {**given, command: {**given.get(command, {}), name: value}})
+            if old is not None and old.flags:
+                continue
+        if old is not None and "commands" in instance.state:
+            value = Unknown(name, True)  # each command has its own
         option = Option(name, old.flags if old else (), value, old.kind if old else "store")
         option.convert = None
         option.fixed = old is None
@@ -188,13 +208,13 @@ def ended(machine: Machine, instance: Instance, call: Call) -> Value | None:
 @method_models(PARSER, "parse_args", "parse_intermixed_args")
 def parse_args(machine: Machine, instance: Instance, call: Call) -> Value | None:
     """`args = parser.parse_args()`."""
-    return _namespace(machine, instance, call)
+    return _namespace(machine, instance, call, False)
 
 
 @method_models(PARSER, "parse_known_args")
 def parse_known_args(machine: Machine, instance: Instance, call: Call) -> Value | None:
     """`args, rest = parser.parse_known_args()`."""
-    return pair(_namespace(machine, instance, call), Sequence("list", [], True))
+    return pair(_namespace(machine, instance, call, True), Sequence("list", [], True))
 
 
 @method_models(PARSER, "parse_args_into_dataclasses")
@@ -237,7 +257,8 @@ def _is_first(default: Value) -> bool:
     return isinstance(default, Const) and default.value == 0 and not isinstance(default.value, bool)
 
 
-def _namespace(machine: Machine, instance: Instance, call: Call) -> Value:
+def _namespace(machine: Machine, instance: Instance, call: Call, others: bool) -> Value:
+    """What is parsed; `others`: words that no option takes are left over, and no error."""
     options: tuple[Option, ...] = instance.state.get("options", ())
     given = _command_line(machine, call)
     existing = call.given(1, "namespace")
@@ -245,7 +266,8 @@ def _namespace(machine: Machine, instance: Instance, call: Call) -> Value:
     name = _assigned_name(call) or "args"
     machine.store.put(made.state, "path", name)
     machine.store.put(made.state, "named", True)
-    exact = None if given is None else _parsed(options, given)
+    exact = None if given is None else _parsed(instance, given, others)
+    left = None if given is None or exact is not None else _left_alone(options, given)
     for option in options:
         default = option.default
         says_where = not (_says_which(default) or _is_number(option) or _is_set_for_good(option))
@@ -263,7 +285,11 @@ def _namespace(machine: Machine, instance: Instance, call: Call) -> Value:
             if not isinstance(value, Sequence):
                 value = _converted(machine, option, value, name, call)
             elif option.dest in exact:
-                value = Sequence("list", [_converted(machine, option, item, name, call) for item in value.items])
+                items = [_converted(machine, option, item, name, call) for item in value.items]
+                before = option.default if option.kind in _ADDING else None
+                value = Sequence("list", [*(before.items if isinstance(before, Sequence) else ()), *items])
+        elif left is not None:
+            value = _converted(machine, option, default, name, call) if option.dest in left else UNKNOWN
         else:
             value = _value(machine, option, name, call)
         machine.store.put(made.fields, option.dest, value)
@@ -323,6 +349,18 @@ def _command_line(machine: Machine, call: Call) -> list[str] | None:
     return known if isinstance(known, list) and all(isinstance(one, str) for one in known) else None
 
 
+def _left_alone(options: tuple[Option, ...], words: list[str]) -> set[str]:
+    """The options that a command line surely doesn't give, whatever else it says."""
+    said = [word.partition("=")[0] for word in words if word.startswith("-")]
+    return {
+        option.dest
+        for option in options
+        if option.flags
+        and option.flags[0].startswith("-")
+        and not any(flag.startswith(word) or word.startswith(flag) for flag in option.flags for word in said)
+    }
+
+
 class _Refused(Exception):
     """A command line that the options don't take."""
 
@@ -338,24 +376,29 @@ class _Parser(argparse.ArgumentParser):
         raise _Refused(message)
 
 
-def _parsed(options: tuple[Option, ...], words: list[str]) -> dict[str, Value] | None:
+def _parsed(instance: Instance, words: list[str], others: bool) -> dict[str, Value] | None:
     """Parse a command line that is known, as argparse does: what each option that it gives was given, not yet
     converted. None where it doesn't fit the options that are known, or gives one that has an action of its own."""
+    options: tuple[Option, ...] = instance.state.get("options", ())
     parser = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
-    known: dict[str, Option] = {}
-    for option in options:
-        if not option.flags:
-            continue
-        known[option.dest] = option
-        try:
-            parser.add_argument(*option.flags, **_described(option))
-        except (ValueError, TypeError, argparse.ArgumentError):
+    parsers: dict[str | None, argparse.ArgumentParser] = {None: parser}
+    if "commands" in instance.state:
+        if instance.state["commands"] is None:
             return None
+        made = parser.add_subparsers(dest=_COMMAND, parser_class=_Parser)
+        for name in instance.state["commands"]:
+            parsers[name] = made.add_parser(name, add_help=False, argument_default=argparse.SUPPRESS)
     try:
-        given = vars(parser.parse_args(words))
-    except _Refused:
+        for option in options:
+            if option.flags:
+                parsers[option.command].add_argument(*option.flags, **_described(option))
+        given = vars(parser.parse_known_args(words)[0] if others else parser.parse_args(words))
+    except (_Refused, ValueError, TypeError, argparse.ArgumentError):
         return None
-    found: dict[str, Value] = {}
+    command = given.pop(_COMMAND, None)
+    known = {option.dest: option for option in options if option.command in (None, command)}
+    found: dict[str, Value] = dict(instance.state.get("set", {}).get(command, {}))
+    found.update({option.dest: Const(command) for option in options if option.required and not option.flags})
     for dest, value in given.items():
         option = known[dest]
         if option.kind not in _STORING:
@@ -365,6 +408,9 @@ def _parsed(options: tuple[Option, ...], words: list[str]) -> dict[str, Value] |
 
 
 _STORING: Final = frozenset({"store", "store_const", "append", "extend", "count", "optional", *_FLAGS})
+_COMMAND: Final = "command given"
+"""Where the name of the command goes that nobody asks for."""
+_ADDING: Final = ("append", "extend")
 _GIVEN: Final = object()
 """What stands for the `const` of an option."""
 

@@ -42,7 +42,12 @@ def null_context(machine: Machine, call: Call) -> Value | None:
 def enter_manager(machine: Machine, value: Any, target: Value | None, node: ir.Node, frame: Frame) -> Entered:
     """`with manager as target`: what a generator does after its `yield` happens when the block is left."""
     afterwards = value.state.get("afterwards")
-    return value.state.get("value", UNKNOWN), (lambda: machine.store.apply(afterwards)) if afterwards else None
+
+    def leave() -> None:
+        machine.store.apply(afterwards)
+        machine.store.epoch += 1  # what calls gave inside says nothing of those behind
+
+    return value.state.get("value", UNKNOWN), leave if afterwards else None
 
 
 @models(SUPPRESS, "pytest.raises")
