@@ -337,7 +337,7 @@ print(model)
     [
         pytest.param("model.to(device)", 4, id="one option"),
         pytest.param("if device.type == 'cuda': model.cuda()", 4, id="what follows from it"),
-        pytest.param("if args.verbose: model.cuda()", 6, id="another one"),
+        pytest.param("if args.verbose: model.cuda()", 7, id="another one, and both left alone"),
         pytest.param(
             "if args.verbose:\n    print(torch.zeros(3, device='cuda' if args.cuda else 'cpu'))", 4, id="within"
         ),
