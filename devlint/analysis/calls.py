@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import ANY_NAME, call_value, has_attribute
 from devlint.analysis.binding import annotated
-from devlint.analysis.choices import counts_gpus
 from devlint.analysis.control import one_way
 from devlint.analysis.cutting import cut
 from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, CALL, METHOD, MODELS, VALUES, Call, on
@@ -15,6 +14,7 @@ from devlint.analysis.frames import Frame, Locals
 from devlint.analysis.importing import module_member
 from devlint.analysis.machine import RAISE, SCRIPTED, Activation, Crash
 from devlint.analysis.models import library
+from devlint.analysis.option_names import counts_gpus
 from devlint.analysis.plain import join_all, missing
 from devlint.analysis.remembering import REMEMBERS, recall
 from devlint.analysis.values import (

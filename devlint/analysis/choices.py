@@ -7,7 +7,6 @@ in one run, so that `if use_gpu: model.cuda()` and a later `if use_gpu: x = x.cu
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
@@ -21,6 +20,7 @@ from devlint.analysis.events import Choice, Site
 from devlint.analysis.host import note_wait
 from devlint.analysis.machine import Crash
 from devlint.analysis.narrowing import narrow
+from devlint.analysis.option_names import asks_for_gpu, is_gpu_flag, is_gpu_option, speaks_of_gpu
 from devlint.analysis.values import (
     BOOL,
     CUT,
@@ -119,20 +119,6 @@ class Decision:
         return holds is self.together and any(part.guards(machine, holds) for part in self.beside)
 
 
-@lru_cache(maxsize=4096)
-def asks_for_gpu(key: str, answer: bool) -> bool:
-    """Whether somebody who answers an option of the program so takes it upon them that there is a GPU.
-
-    `args.cuda` is true, `args.gpu is None` is not, nor is `args.no_cuda` or `args.cpu`.
-    """
-    if key.endswith((" is None", " == -1", " == ''", " < 0")):
-        return not answer
-    name = key.rpartition(".")[2].lower()
-    named = any(word in name for word in ("cuda", "gpu", "accel"))
-    against = "cpu" in name or (named and name.startswith(("no", "disable", "without")))
-    return answer is not against
-
-
 def stands_guard(machine: Machine, key: ChoiceKey, named: bool, answer: bool) -> bool:
     """Whether a condition with this answer guards what needs a GPU: an option does (`named`), and, where there is none,
     a name that speaks of GPUs, though nobody knows what it holds (`config.use_gpu` of what another file gave). What is
@@ -146,62 +132,6 @@ def stands_guard(machine: Machine, key: ChoiceKey, named: bool, answer: bool) ->
     if machine.unless_given.get(key) is answer and (machine.world.device_count or not is_gpu_option(text)):
         return False
     return named or (machine.world.device_count == 0 and speaks_of_gpu(text))
-
-
-@lru_cache(maxsize=4096)
-def speaks_of_gpu(text: str) -> bool:
-    """Whether what is asked for, or compared with a constant, has a name of GPUs, or the constant is a device."""
-    asked = _ASKED.fullmatch(text)
-    if asked is not None and asked.group(2):
-        return True
-    name = "" if asked is None else asked.group(1).rpartition(".")[2].lower()
-    return any(word in name for word in OF_GPUS)
-
-
-OF_GPUS = ("cuda", "gpu", "cpu", "accel", "nvidia", "rocm", "nccl", "hopper")
-_ASKED = re.compile(r"([^ ]+)(?: (?:[<>]=?|==|is) (?:-?[\d.]+|None|True|False|('(?:cpu|cuda)')))?")
-
-
-def is_gpu_option(key: str) -> bool:
-    """Whether an option of the program is, by its name, about where it runs: `args.no_cuda`, `opt['gpu']`."""
-    name = key.rpartition(".")[2].lower()
-    return any(word in name for word in ("cuda", "gpu", "cpu", "device", "accel"))
-
-
-def counts_gpus(key: ChoiceKey) -> bool:
-    """Whether a condition is an option about GPUs, so that numbers behind it may be those of GPUs."""
-    return isinstance(key, str) and is_gpu_option(key)
-
-
-def are_independent(one: ChoiceKey, other: ChoiceKey) -> bool:
-    """Whether two conditions are options of the user's that may have any answers together.
-
-    Comparisons of one option exclude each other, and of the options that are about where a program runs one is meant.
-    """
-    if not isinstance(one, str) or not isinstance(other, str) or (is_gpu_option(one) and is_gpu_option(other)):
-        return False
-    names = {_option(one), _option(other)}
-    return len(names) == 2 and "" not in names
-
-
-def _option(key: str) -> str:
-    """The name of the one option that a condition is about; "" if it is about something else."""
-    name = re.match(r"[\w.]+(?= |$)", key)
-    return "" if name is None or " and " in key or " or " in key else name.group()
-
-
-_FLAG = re.compile(
-    r"((no|use|with|enable|disable|without|is|on|force)_?)?(cuda|gpu|cpu|accel(erator)?)(_only)?|device == '(cpu|cuda)'"
-)
-
-
-def is_gpu_flag(key: str) -> bool:
-    """Whether an option of the program is there to run it without a GPU, or with one: `args.no_cuda`, `opt['cpu']`.
-
-    Which GPU, and how many, is another matter: `args.gpu_ids`, `args.num_gpus > 1`.
-    """
-    name = key.rpartition(".")[2].rpartition("[")[2]
-    return _FLAG.fullmatch(name.lower().strip("'\"]_")) is not None
 
 
 def gpu_is_asked_for(machine: Machine) -> bool:

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from devlint.analysis.choices import OF_GPUS
 from devlint.analysis.events import (
     AcceleratorMissing,
     DeviceNamed,
@@ -22,6 +21,7 @@ from devlint.analysis.events import (
     WrapperMissing,
 )
 from devlint.analysis.missing import asks_aside
+from devlint.analysis.option_names import OF_GPUS
 from devlint.syntax import ir
 from devlint.syntax.walk import assigns_attribute, last_name, walk
 

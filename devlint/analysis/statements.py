@@ -9,7 +9,7 @@ from devlint.analysis.access import binary, iterate
 from devlint.analysis.binding import annotated, bind
 from devlint.analysis.calls import invoke
 from devlint.analysis.checks import note_assertion, note_raise, raises
-from devlint.analysis.choices import asks_for_gpu, decide, is_gpu_flag
+from devlint.analysis.choices import decide
 from devlint.analysis.classes import annotated_fields, find, mro, name_fields
 from devlint.analysis.containers import delete_item, extend
 from devlint.analysis.control import fork
@@ -31,6 +31,7 @@ from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal, forg
 from devlint.analysis.module_methods import base_method
 from devlint.analysis.moves import note_dropped, note_rebound
 from devlint.analysis.narrowing import narrow
+from devlint.analysis.option_names import asks_for_gpu, is_gpu_flag
 from devlint.analysis.values import (
     UNKNOWN,
     Class,

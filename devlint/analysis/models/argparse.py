@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value, truth
-from devlint.analysis.choices import is_gpu_flag, speaks_of_gpu
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models
 from devlint.analysis.machine import Crash, text_of
-from devlint.analysis.plain import NotConstant, lift, lower, pair
+from devlint.analysis.models.command_lines import ADDING, FLAGS, Option, command_line, left_alone, parsed
+from devlint.analysis.option_names import is_gpu_flag, speaks_of_gpu
+from devlint.analysis.plain import pair
 from devlint.analysis.values import (
     FALSE,
     NONE,
@@ -37,27 +37,7 @@ PARSER: Final = "argparse.ArgumentParser"
 NAMESPACE: Final = "argparse.Namespace"
 ACTION: Final = "argparse.Action"
 
-_FLAGS: Final = {"store_true": FALSE, "store_false": TRUE}
 _ENDING: Final = frozenset({"help", "version"})
-
-
-class Option:
-    """One `add_argument`: where its value goes, what it is when not given, and how the command line changes it.
-    `command`: the one whose parser has it, None for that of the whole."""
-
-    __slots__ = ("command", "const", "convert", "default", "dest", "fixed", "flags", "kind", "nargs", "required")
-
-    def __init__(self, dest: str, flags: tuple[str, ...], default: Value, kind: str) -> None:
-        self.dest = dest
-        self.flags = flags
-        self.default = default
-        self.kind = kind
-        self.command: str | None = None
-        self.const: Value = NONE
-        self.convert: Value | None = None
-        self.nargs: int | str | None = None
-        self.fixed = False
-        self.required = False
 
 
 @models(
@@ -127,7 +107,7 @@ def add_argument(machine: Machine, instance: Instance, call: Call) -> Value | No
     if kind in _ENDING:
         return Instance(External(ACTION))
     default = call.keywords.get("default")
-    option = Option(dest, flags, default or _FLAGS.get(kind, NONE), kind)
+    option = Option(dest, flags, default or FLAGS.get(kind, NONE), kind)
     option.convert = call.keywords.get("type")
     option.const = call.keywords.get("const", NONE)
     nargs = constant(call.keywords.get("nargs", NONE))
@@ -260,14 +240,14 @@ def _is_first(default: Value) -> bool:
 def _namespace(machine: Machine, instance: Instance, call: Call, others: bool) -> Value:
     """What is parsed; `others`: words that no option takes are left over, and no error."""
     options: tuple[Option, ...] = instance.state.get("options", ())
-    given = _command_line(machine, call)
+    given = command_line(call)
     existing = call.given(1, "namespace")
     made = existing if isinstance(existing, Instance) else Instance(External(NAMESPACE))
     name = _assigned_name(call) or "args"
     machine.store.put(made.state, "path", name)
     machine.store.put(made.state, "named", True)
-    exact = None if given is None else _parsed(instance, given, others)
-    left = None if given is None or exact is not None else _left_alone(options, given)
+    exact = None if given is None else parsed(instance, given, others)
+    left = None if given is None or exact is not None else left_alone(options, given)
     for option in options:
         default = option.default
         says_where = not (_says_which(default) or _is_number(option) or _is_set_for_good(option))
@@ -286,7 +266,7 @@ def _namespace(machine: Machine, instance: Instance, call: Call, others: bool) -
                 value = _converted(machine, option, value, name, call)
             elif option.dest in exact:
                 items = [_converted(machine, option, item, name, call) for item in value.items]
-                before = option.default if option.kind in _ADDING else None
+                before = option.default if option.kind in ADDING else None
                 value = Sequence("list", [*(before.items if isinstance(before, Sequence) else ()), *items])
         elif left is not None:
             value = _converted(machine, option, default, name, call) if option.dest in left else UNKNOWN
@@ -335,100 +315,6 @@ def _converted(machine: Machine, option: Option, default: Value, name: str, call
         return default
     converted = call_value(machine, convert, call.with_arguments([default]))
     return Unknown(f"{name}.{option.dest}", True) if isinstance(converted, Unknown) else converted
-
-
-def _command_line(machine: Machine, call: Call) -> list[str] | None:
-    """The arguments, where the program itself gives them: `parse_args([])` in notebooks."""
-    arguments = call.given(0, "args")
-    if arguments is None:
-        return None
-    try:
-        known = lower(arguments)
-    except NotConstant:
-        return None
-    return known if isinstance(known, list) and all(isinstance(one, str) for one in known) else None
-
-
-def _left_alone(options: tuple[Option, ...], words: list[str]) -> set[str]:
-    """The options that a command line surely doesn't give, whatever else it says."""
-    said = [word.partition("=")[0] for word in words if word.startswith("-")]
-    return {
-        option.dest
-        for option in options
-        if option.flags
-        and option.flags[0].startswith("-")
-        and not any(flag.startswith(word) or word.startswith(flag) for flag in option.flags for word in said)
-    }
-
-
-class _Refused(Exception):
-    """A command line that the options don't take."""
-
-
-class _Parser(argparse.ArgumentParser):
-    """A parser that raises where argparse ends the program.
-
-    Raises:
-        _Refused: from `parse_args`, if the words are not what the options take.
-    """
-
-    def error(self, message: str) -> NoReturn:
-        raise _Refused(message)
-
-
-def _parsed(instance: Instance, words: list[str], others: bool) -> dict[str, Value] | None:
-    """Parse a command line that is known, as argparse does: what each option that it gives was given, not yet
-    converted. None where it doesn't fit the options that are known, or gives one that has an action of its own."""
-    options: tuple[Option, ...] = instance.state.get("options", ())
-    parser = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
-    parsers: dict[str | None, argparse.ArgumentParser] = {None: parser}
-    if "commands" in instance.state:
-        if instance.state["commands"] is None:
-            return None
-        made = parser.add_subparsers(dest=_COMMAND, parser_class=_Parser)
-        for name in instance.state["commands"]:
-            parsers[name] = made.add_parser(name, add_help=False, argument_default=argparse.SUPPRESS)
-    try:
-        for option in options:
-            if option.flags:
-                parsers[option.command].add_argument(*option.flags, **_described(option))
-        given = vars(parser.parse_known_args(words)[0] if others else parser.parse_args(words))
-    except (_Refused, ValueError, TypeError, argparse.ArgumentError):
-        return None
-    command = given.pop(_COMMAND, None)
-    known = {option.dest: option for option in options if option.command in (None, command)}
-    found: dict[str, Value] = dict(instance.state.get("set", {}).get(command, {}))
-    found.update({option.dest: Const(command) for option in options if option.required and not option.flags})
-    for dest, value in given.items():
-        option = known[dest]
-        if option.kind not in _STORING:
-            return None
-        found[dest] = option.const if value is _GIVEN else lift(value)
-    return found
-
-
-_STORING: Final = frozenset({"store", "store_const", "append", "extend", "count", "optional", *_FLAGS})
-_COMMAND: Final = "command given"
-"""Where the name of the command goes that nobody asks for."""
-_ADDING: Final = ("append", "extend")
-_GIVEN: Final = object()
-"""What stands for the `const` of an option."""
-
-
-def _described(option: Option) -> dict[str, Any]:
-    """An option as `add_argument` takes it; what is given stays text."""
-    described: dict[str, Any] = {}
-    if option.flags[0].startswith("-"):
-        described["dest"] = option.dest
-    if option.kind == "optional":
-        described["action"] = argparse.BooleanOptionalAction
-    elif option.kind in ("store_const", "append", "extend", "count", *_FLAGS):
-        described["action"] = option.kind
-    if option.kind == "store_const" or (option.nargs == "?" and "action" not in described):
-        described["const"] = _GIVEN
-    if option.nargs is not None and option.kind in ("store", "append", "extend"):
-        described["nargs"] = option.nargs
-    return described
 
 
 def _assigned_name(call: Call) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value
-from devlint.analysis.choices import asks_for_gpu, gpu_is_asked_for, speaks_of_gpu
+from devlint.analysis.choices import gpu_is_asked_for
 from devlint.analysis.classes import external_bases, find, mro
 from devlint.analysis.derived import Kept
 from devlint.analysis.devices import is_device_like, resolve, source_text
@@ -18,6 +18,7 @@ from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models.copying import copied
 from devlint.analysis.models.system import temporary_name
 from devlint.analysis.modules import registered
+from devlint.analysis.option_names import asks_for_gpu, speaks_of_gpu
 from devlint.analysis.plain import path_text
 from devlint.analysis.results import is_any_content
 from devlint.analysis.rows import apply_row
