@@ -1,4 +1,5 @@
-"""What unittest and pytest run before a test: `setUp`, and fixtures that are used without being named.
+"""What unittest and pytest run before a test: `setUp`, and fixtures of its class and file that are used without being
+named. Those of a `conftest.py` are not looked for.
 
 https://docs.pytest.org/en/stable/how-to/fixtures.html#autouse-fixtures-fixtures-you-don-t-have-to-request
 """
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
 
+_FIXTURE: Final = ("pytest.fixture", "pytest_asyncio.fixture")
 _SET_UP: Final = ("setUpClass", "setUp", "setup_method")
 
 
@@ -52,14 +54,16 @@ def _used_by_all(values: list[Value], frame: Frame) -> Iterator[Function]:
     """The fixtures among values that each test uses: `@pytest.fixture(autouse=True)`."""
     for value in values:
         for decorator in value.node.decorators if isinstance(value, Function) else ():
-            if not isinstance(decorator, ir.Call) or not outside_path(decorator.function, frame).endswith(".fixture"):
+            if not isinstance(decorator, ir.Call) or outside_path(decorator.function, frame) not in _FIXTURE:
                 continue
             given = dict(decorator.keywords).get("autouse")
-            if isinstance(given, ir.Const) and given.value is True and isinstance(value, Function):
+            if isinstance(given, ir.Const) and given.value is True:
+                assert isinstance(value, Function)
                 yield value
 
 
 def _enter(machine: Machine, function: Function, called: Value, frame: Frame) -> None:
     """Run a fixture up to its `yield`; what stands behind is done after the test."""
-    machine.store.set(function, "kind", "contextmanager")
+    if function.node.body.is_generator:
+        machine.store.set(function, "kind", "contextmanager")
     call_value(machine, called, Call([], fixtures(function.node), function.node, frame, open=True))

@@ -160,8 +160,8 @@ class State:
     GPU. `collective`: the backend of init_process_group, None before. `hooks`: what waits for a backward pass.
     `passes`: the devices of losses that had one, "" for one that is not known. `deterministic`: what the program last
     gave `use_deterministic_algorithms`. `imported`: the files of the project that were imported, which happens once.
-    `replaced`: what the program has put in the place of names of libraries (a new dict each time). `makes_leaves`: no
-    gradients are recorded, so that what is computed is a leaf.
+    `replaced`: what the program has put in the place of names of libraries (a new dict each time). `makes_leaves`: the
+    run is inside `with torch.no_grad()`, so that what is computed is a leaf.
     """
 
     __slots__ = (

@@ -86,9 +86,9 @@ class Project:
         self._modules[path] = module
         return module
 
-    def loaded(self) -> list[ir.Module]:
-        """Return the files that the run has read so far."""
-        return [module for module in self._modules.values() if module is not None]
+    def loaded(self) -> list[tuple[str, ir.Module]]:
+        """Return the files that the run has read so far, by their paths."""
+        return [(path, module) for path, module in self._modules.items() if module is not None]
 
     def source(self, path: str) -> Source | None:
         """Return the source of a file, read now if it was not given."""

@@ -22,6 +22,7 @@ from devlint.analysis.events import (
 )
 from devlint.analysis.missing import asks_aside
 from devlint.analysis.option_names import OF_GPUS
+from devlint.sources.reading import is_document
 from devlint.syntax import ir
 from devlint.syntax.walk import assigns_attribute, last_name, walk
 
@@ -132,7 +133,7 @@ def _meant(found: Collection[Testimony], entry: str) -> Meant:
     for kind, path in found:
         if kind == "availability" or not (kind in _WEAK or path in needing or entry in needing):
             shown.add(path)
-        elif kind == "computes" and not (entry.endswith(".md") or path in needing or entry in needing):
+        elif kind == "computes" and not (is_document(entry) or path in needing or entry in needing):
             computing.add(path)
     return shown, computing
 
@@ -179,7 +180,7 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
                     continue  # whether it is bound without CUDA nobody knows: that run may have been over before
         if isinstance(event, DeviceUnavailable) and not event.at_import and (event.world, event.site.key) in at_import:
             continue  # that it fails when the file is imported is told
-        if isinstance(event, ModuleHasNoDevice) and event.by_protocol and _has_heir(event.class_name, project):
+        if isinstance(event, ModuleHasNoDevice) and event.by_protocol and _has_heir(event, project):
             continue
         if isinstance(event, WrapperMissing) and not _is_wrapped_elsewhere(event, project):
             continue
@@ -194,10 +195,11 @@ def _names_gpus(text: str) -> bool:
     return any(word in lowered for word in OF_GPUS)
 
 
-def _has_heir(name: str, project: Project) -> bool:
+def _has_heir(event: ModuleHasNoDevice, project: Project) -> bool:
     """Whether a class of another file of the run derives from one of this name and has a device."""
-    classes = (part for module in project.loaded() for part in walk(module.body) if isinstance(part, ir.Class))
-    return any(name in map(last_name, heir.bases) and _gives_device(heir) for heir in classes)
+    others = [module.body for path, module in project.loaded() if path != event.site.path]
+    classes = (part for part in walk(others) if isinstance(part, ir.Class))
+    return any(event.class_name in map(last_name, heir.bases) and _gives_device(heir) for heir in classes)
 
 
 def _gives_device(heir: ir.Class) -> bool:

@@ -331,7 +331,7 @@ class _Runner:
         joint = _joint(machine, asked)
         spent += self._on_the_first(machine, run, budget, {})
         usual = {} if by_protocol else _usual(machine, asked)
-        if len(usual) > 1:
+        if len(usual) > 1 and spent <= 3 * budget and any(defaults.get(key) is not usual[key] for key in usual):
             self._attempt(machine, run, budget, usual)
             spent += machine.steps
         for key in asked:

@@ -97,7 +97,15 @@ def assign(machine: Machine, node: ir.Assign, frame: Frame) -> None:
 
 def _filled(value: Value) -> Value:
     """What stands under a name: `...` is a blank that somebody has to fill in, as exercises of courses have them."""
-    return UNKNOWN if value.__class__ is Const and value.value is Ellipsis else value
+    if _is_blank(value):
+        return UNKNOWN
+    if isinstance(value, Sequence) and value.items and all(map(_is_blank, value.items)):
+        return Sequence(value.kind, [UNKNOWN] * len(value.items), value.open)
+    return value
+
+
+def _is_blank(value: Value) -> bool:
+    return isinstance(value, Const) and value.value is Ellipsis
 
 
 def _sets_up(node: ir.Assign, frame: Frame) -> bool:

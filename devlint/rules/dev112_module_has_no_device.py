@@ -46,7 +46,8 @@ RULE = Rule(
     what="""\
 `.device` read from an object that is known to be an `nn.Module` and whose class neither sets it nor defines a property
 of that name. Modules of other libraries (Lightning, transformers) have one and are not reported, and a value whose
-class is unknown is never judged by its name.""",
+class is unknown is never judged by its name. Nor is a class that nobody in sight builds, if one in another file of the
+run derives from it and has a device.""",
     why="""\
 A module may be spread over several devices, so torch gives it none. The attribute that works with a module of one
 library raises with a plain one.""",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from devlint.analysis.events import DeviceUnavailable, Site
 from devlint.findings import Severity
+from devlint.sources.reading import is_document
 
 
 def speaker(event: DeviceUnavailable) -> str | None:
@@ -34,7 +35,7 @@ def severity(event: DeviceUnavailable) -> Severity | None:
 
 def in_document(event: DeviceUnavailable) -> bool:
     """Whether the code is an excerpt that a document shows: for which machine it is the text around it says."""
-    return where(event).path.endswith(".md")
+    return is_document(where(event).path)
 
 
 def where(event: DeviceUnavailable) -> Site:

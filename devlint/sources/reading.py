@@ -16,6 +16,11 @@ def kind_of(path: Path) -> Kind:
     return _KINDS.get(path.suffix.lower(), "python")
 
 
+def is_document(path: str) -> bool:
+    """Whether what stands in a file is shown to readers: Markdown, in whose blocks the code is an excerpt."""
+    return kind_of(Path(path)) == "markdown"
+
+
 def read_source(path: Path, display_name: str, data: bytes | None = None) -> Source:
     """Read a source from `path`, or from `data` where the caller has its bytes (standard input, an editor's buffer).
 

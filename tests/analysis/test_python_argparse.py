@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from devlint.analysis.values import Const, DeviceValue, Unknown
 from devlint.worlds import CPU, GPU1
 from tests.analysis.programs import Run
@@ -138,35 +140,55 @@ h, i, j, k, m, n, o = args.path, args.ids, args.where, args.half, args.amp, args
     assert [run.python(name) for name in "hijkmno"] == ["file.pt", [0], "cuda:1", 32, True, 0, None]
 
 
-def test_known_words_of_commands_and_words_that_are_left_over() -> None:
+def test_words_that_are_left_over_or_not_understood() -> None:
     run = Run(
         """
 import argparse
 parser = argparse.ArgumentParser()
 parser.add_argument("--device", default="cuda")
 parser.add_argument("--ids", action="append", type=int, default=[0])
-a, b = parser.parse_known_args(["--device", "cpu", "--ids", "1", "--other", "3"])[0].device, 0
+parser.add_argument("-g", action="count", default=2)
+parser.add_argument("--amp", action=argparse.BooleanOptionalAction, default=True)
+parser.add_argument("--host", dest="where", action="store_const", const="cpu", default="auto")
+parser.add_argument("--card", dest="where", action="store_const", const="cuda")
+a = parser.parse_known_args(["--device", "cpu", "--ids", "1", "--other", "3"])[0].device
 b = parser.parse_known_args(["--ids", "1", "--other", "3"])[0].ids
-def train(args): return "trained"
-def bench(args): return "measured"
+c = parser.parse_args(["-gg"]).g
+d, e = parser.parse_args(["--host"]).where, parser.parse_args([]).where
+f = parser.parse_args(["--device", "cpu", "unheard"]).ids
 commands = parser.add_subparsers(dest="command", required=True)
-one = commands.add_parser("train")
-one.add_argument("--dim", type=int, default=3)
-one.set_defaults(func=train)
-two = commands.add_parser("bench")
-two.add_argument("path")
-two.set_defaults(func=bench, dim=7)
-args = parser.parse_args(["--device", "cpu", "train", "--dim", "4"])
-c, d, e, f = args.command, args.dim, args.func(args), args.device
-args = parser.parse_args(["bench", "x.pt"])
-g, h, i, j = args.command, args.dim, args.func(args), args.path
-k = parser.parse_args(["--device", "cpu", "else"]).ids
+commands.add_parser("train").set_defaults(func=len)
+commands.add_parser("bench").set_defaults(func=max)
+g = parser.parse_args(["train"]).device
 """
     )
-    assert [run.python(name) for name in "ab"] == ["cpu", [0, 1]]
-    assert [run.python(name) for name in "cdef"] == ["train", 4, "trained", "cpu"]
-    assert [run.python(name) for name in "ghij"] == ["bench", 7, "measured", "x.pt"]
-    assert run.python("k") == [0]
+    assert [run.python(name) for name in "abcdefg"] == ["cpu", [0, 1], 4, "cpu", "auto", [0], "cuda"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        'parser.add_argument("my-file")',
+        'parser.add_argument("a", dest="b")',
+        'parser.add_argument("")',
+        'parser.add_argument("--a", nargs=10**9)',
+        'parser.add_argument("--a", nargs=-3)',
+        'parser.add_argument("--a"); parser.add_argument("--a")',
+        'parser.add_argument("x", nargs="*"); parser.add_argument("y", nargs="*"); parser.add_argument("z", nargs="*")',
+        'parser.add_argument("--a", nargs=argparse.REMAINDER)',
+        'parser.add_argument("--a", action=type("Put", (argparse.Action,), {}))',
+        "parser.add_subparsers(); parser.add_subparsers()",
+    ],
+)
+def test_odd_options_leave_what_was_given_unknown(options: str) -> None:
+    run = Run(
+        "import argparse\nparser = argparse.ArgumentParser()\n"
+        f"parser.add_argument('--device', default='cuda')\n{options}\n"
+        "a = parser.parse_args(['--a', '1', '2', '3', '--device', 'cpu']).device\n"
+        "b = parser.parse_args(['--a', '1', '2', '3']).device\n"
+    )
+    assert isinstance(run["a"], Unknown)
+    assert run.python("b") == "cuda"
 
 
 def test_subparsers_and_parents() -> None:

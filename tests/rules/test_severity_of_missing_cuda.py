@@ -735,9 +735,9 @@ def test_nor_who_made_one_that_the_readers_of_a_document_load(tmp_path: Path) ->
 @pytest.mark.parametrize("row", ["x = x.cuda()", "torch.cuda.synchronize()", "x = x.to('cuda:1')"])
 def test_what_a_document_shows_is_advice(row: str, tmp_path: Path) -> None:
     text = f"{CHOOSES}x = torch.zeros(2, device=device)\n{row}\n"
-    (tmp_path / "guide.md").write_text(f"# Use\n\n```python\n{text}```\n")
+    (tmp_path / "guide.markdown").write_text(f"# Use\n\n```python\n{text}```\n")
     (tmp_path / "program.py").write_text(text)
-    assert [item.severity for item in check([tmp_path / "guide.md"], Config(root=tmp_path))] == ["advice"]
+    assert [item.severity for item in check([tmp_path / "guide.markdown"], Config(root=tmp_path))] == ["advice"]
     assert [item.severity for item in check([tmp_path / "program.py"], Config(root=tmp_path))] == ["error"]
 
 

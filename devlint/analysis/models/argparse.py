@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value, truth
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models
 from devlint.analysis.machine import Crash, text_of
-from devlint.analysis.models.command_lines import ADDING, FLAGS, Option, command_line, left_alone, parsed
+from devlint.analysis.models.command_lines import FLAGS, Option, command_line, given_value, is_odd, left_alone, parsed
 from devlint.analysis.option_names import is_gpu_flag, speaks_of_gpu
 from devlint.analysis.plain import pair
 from devlint.analysis.values import (
@@ -55,6 +56,7 @@ def parser(machine: Machine, call: Call) -> Value | None:
     for parent in parents.items if isinstance(parents, Sequence) else ():
         if isinstance(parent, Instance):
             options += parent.state.get("options", ())
+            made.state["odd"] = made.state.get("odd") or parent.state.get("odd")
     made.state["options"] = tuple(options)
     made.state["open"] = call.open
     return made
@@ -69,7 +71,7 @@ def group(machine: Machine, instance: Instance, call: Call) -> Value | None:
 @method_models(PARSER, "add_subparsers")
 def subparsers(machine: Machine, instance: Instance, call: Call) -> Value | None:
     """Which command is chosen is open; the options of all of them may be there."""
-    machine.store.put(instance.state, "commands", ())
+    machine.store.put(instance.state, "odd", True)
     dest = text_of(call.given(-1, "dest"))
     if dest is not None:
         option = Option(dest, (), NONE, "store")
@@ -81,14 +83,7 @@ def subparsers(machine: Machine, instance: Instance, call: Call) -> Value | None
 @method_models(PARSER, "add_parser")
 def subparser(machine: Machine, instance: Instance, call: Call) -> Value | None:
     """The parser of one command: its options are among those of the whole."""
-    known, name = instance.state.get("commands"), text_of(call.argument(0, "name"))
-    if known is None or name is None or call.given(-1, "aliases") or call.given(-1, "parents"):
-        machine.store.put(instance.state, "commands", None)
-        return instance
-    machine.store.put(instance.state, "commands", (*known, name))
-    made = Instance(External(PARSER), machine.site(call.node, call.frame))
-    made.state["whole"], made.state["command"] = instance, name
-    return made
+    return instance
 
 
 @method_models(PARSER, "add_argument", "add", "add_arg")
@@ -102,6 +97,8 @@ def add_argument(machine: Machine, instance: Instance, call: Call) -> Value | No
     dest = text_of(call.keywords.get("dest")) or _destination(flags)
     action = call.keywords.get("action")
     kind = text_of(action) or "store"
+    if action is not None and text_of(action) is None:
+        kind = "custom"
     if isinstance(action, External):
         kind = "optional" if action.path.endswith("BooleanOptionalAction") else "custom"
     if kind in _ENDING:
@@ -112,6 +109,8 @@ def add_argument(machine: Machine, instance: Instance, call: Call) -> Value | No
     option.const = call.keywords.get("const", NONE)
     nargs = constant(call.keywords.get("nargs", NONE))
     option.nargs = nargs if isinstance(nargs, (int, str)) else None
+    if is_odd(option, call):
+        machine.store.put(instance.state, "odd", True)
     positional = not flags[0].startswith("-")
     option.required = default is None and (
         (positional and nargs not in ("?", "*")) or truth(machine, call.keywords.get("required", FALSE)) is True
@@ -138,24 +137,16 @@ def _is_computed(node: Any) -> bool:
 
 
 def _add(machine: Machine, instance: Instance, option: Option) -> None:
-    option.command = instance.state.get("command")
-    instance = instance.state.get("whole", instance)
     machine.store.put(instance.state, "options", (*instance.state.get("options", ()), option))
 
 
 @method_models(PARSER, "set_defaults")
 def set_defaults(machine: Machine, instance: Instance, call: Call) -> Value | None:
     """`parser.set_defaults(name=value)`."""
-    command, instance = instance.state.get("command"), instance.state.get("whole", instance)
     options = {option.dest: option for option in instance.state.get("options", ())}
     for name, value in call.keywords.items():
         old = options.get(name)
-        if command is not None:
-            given = instance.state.get("set", {})
-            machine.store.put(instance.state, "set", {**given, command: {**given.get(command, {}), name: value}})
-            if old is not None and old.flags:
-                continue
-        if old is not None and "commands" in instance.state:
+        if old is not None and not old.flags:
             value = Unknown(name, True)  # each command has its own
         option = Option(name, old.flags if old else (), value, old.kind if old else "store")
         option.convert = None
@@ -261,15 +252,15 @@ def _namespace(machine: Machine, instance: Instance, call: Call, others: bool) -
         if exact is not None:
             if isinstance(option.default, Const) and option.default.site is not None:
                 machine.options.discard(option.default.site.key)
-            value = exact.get(option.dest) or option.default
-            if not isinstance(value, Sequence):
-                value = _converted(machine, option, value, name, call)
-            elif option.dest in exact:
-                items = [_converted(machine, option, item, name, call) for item in value.items]
-                before = option.default if option.kind in ADDING else None
-                value = Sequence("list", [*(before.items if isinstance(before, Sequence) else ()), *items])
+            if option.dest in exact:
+                convert = partial(_converted, machine, option, name, call)
+                value = given_value(option, exact[option.dest], convert)
+            elif option.dest in made.fields and option.flags:
+                continue  # the first of several has the default
+            else:
+                value = _converted(machine, option, name, call, default)
         elif left is not None:
-            value = _converted(machine, option, default, name, call) if option.dest in left else UNKNOWN
+            value = _converted(machine, option, name, call, default) if option.dest in left else UNKNOWN
         else:
             value = _value(machine, option, name, call)
         machine.store.put(made.fields, option.dest, value)
@@ -288,7 +279,7 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
         return default if option.fixed and not is_none(default) else Unknown(path, True, default)
     if is_none(default) or constant(default) == "":
         return Unknown(path, True, default)  # left away, or given: both are what the option is there for
-    default = _converted(machine, option, default, name, call)
+    default = _converted(machine, option, name, call, default)
     if isinstance(default, Const) and (default.value is None or isinstance(default.value, bool)) and not option.fixed:
         return Unknown(path, True, default)
     if option.dest in _RANKS and isinstance(constant(default), int):
@@ -306,7 +297,7 @@ _RANKS = frozenset({"local_rank", "rank", "localrank", "local_process_index"})
 """Options of which a launcher gives each process its own value; the default is that of a single process."""
 
 
-def _converted(machine: Machine, option: Option, default: Value, name: str, call: Call) -> Value:
+def _converted(machine: Machine, option: Option, name: str, call: Call, default: Value) -> Value:
     """argparse converts defaults that are strings; what comes of them where nobody can follow is the user's choice."""
     convert = option.convert
     if convert is None or not isinstance(default, Const) or not isinstance(default.value, str):

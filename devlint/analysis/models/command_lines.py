@@ -6,32 +6,31 @@ They are parsed by argparse itself, with the options that are known.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from devlint.analysis.plain import NotConstant, lift, lower
-from devlint.analysis.values import FALSE, NONE, TRUE, Const, Instance, Value
+from devlint.analysis.values import FALSE, NONE, TRUE, Const, Instance, Sequence, Value, constant, is_none
 
 if TYPE_CHECKING:
     from devlint.analysis.dispatch import Call
 
 FLAGS: Final = {"store_true": FALSE, "store_false": TRUE}
 """Actions without a value, and what the option is when it is not given."""
-ADDING: Final = ("append", "extend")
+_ADDING: Final = ("append", "extend")
 """Actions that add to the default."""
 
 
 class Option:
-    """One `add_argument`: where its value goes, what it is when not given, and how the command line changes it.
-    `command`: the one whose parser has it, None for that of the whole."""
+    """One `add_argument`: where its value goes, what it is when not given, and how the command line changes it."""
 
-    __slots__ = ("command", "const", "convert", "default", "dest", "fixed", "flags", "kind", "nargs", "required")
+    __slots__ = ("const", "convert", "default", "dest", "fixed", "flags", "kind", "nargs", "required")
 
     def __init__(self, dest: str, flags: tuple[str, ...], default: Value, kind: str) -> None:
         self.dest = dest
         self.flags = flags
         self.default = default
         self.kind = kind
-        self.command: str | None = None
         self.const: Value = NONE
         self.convert: Value | None = None
         self.nargs: int | str | None = None
@@ -51,15 +50,40 @@ def command_line(call: Call) -> list[str] | None:
     return known if isinstance(known, list) and all(isinstance(one, str) for one in known) else None
 
 
+def is_odd(option: Option, call: Call) -> bool:
+    """Whether an `add_argument` makes a command line one that isn't parsed here: its result is then not known."""
+    given = call.keywords
+    if option.nargs is None and not is_none(given.get("nargs", NONE)):
+        return True
+    positional = not option.flags[0].startswith("-")
+    return "" in option.flags or (positional and ("dest" in given or option.dest != option.flags[0]))
+
+
+def given_value(option: Option, value: Value, convert: Callable[[Value], Value]) -> Value:
+    """What an option is that was given, each word converted; some actions add to the default."""
+    default = option.default
+    if option.kind == "count":
+        before = constant(default)
+        return Const((before if isinstance(before, int) else 0) + int(constant(value) or 0))
+    if not isinstance(value, Sequence):
+        return convert(value)
+    known = default.items if option.kind in _ADDING and isinstance(default, Sequence) else []
+    return Sequence("list", [*known, *map(convert, value.items)])
+
+
 def left_alone(options: tuple[Option, ...], words: list[str]) -> set[str]:
     """The options that a command line surely doesn't give, whatever else it says."""
     said = [word.partition("=")[0] for word in words if word.startswith("-")]
+    letters = {f"-{letter}" for word in said if not word.startswith("--") for letter in word[1:]}
+
+    def may_be_given(option: Option) -> bool:
+        flags = [*option.flags, *(flag.replace("--", "--no-", 1) for flag in option.flags if option.kind == "optional")]
+        return any(flag in letters or flag.startswith(word) or word.startswith(flag) for flag in flags for word in said)
+
     return {
         option.dest
         for option in options
-        if option.flags
-        and option.flags[0].startswith("-")
-        and not any(flag.startswith(word) or word.startswith(flag) for flag in option.flags for word in said)
+        if not option.flags or (option.flags[0].startswith("-") and not may_be_given(option))
     }
 
 
@@ -82,48 +106,43 @@ def parsed(instance: Instance, words: list[str], others: bool) -> dict[str, Valu
     """Parse a command line that is known, as argparse does: what each option that it gives was given, not yet
     converted. None where it doesn't fit the options that are known, or gives one that has an action of its own."""
     options: tuple[Option, ...] = instance.state.get("options", ())
-    commands: tuple[str, ...] | None = instance.state.get("commands", ())
-    if commands is None or any(isinstance(one.nargs, int) and one.nargs > _MOST_WORDS for one in options):
+    if instance.state.get("odd") or _is_long(options):
         return None
+    known = {option.dest: option for option in options}
+    parser = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
     try:
-        parser = _parser(options, commands)
+        for option in options:
+            if option.flags:
+                parser.add_argument(*option.flags, **_described(option))
         given = vars(parser.parse_known_args(words)[0] if others else parser.parse_args(words))
-    except (_Refused, ValueError, TypeError, argparse.ArgumentError):
+    except Exception:  # argparse tells of odd options by errors of many kinds, as it would tell the program
         return None
-    command = given.pop(_COMMAND, None)
-    known = {option.dest: option for option in options if option.command in (None, command)}
-    found: dict[str, Value] = dict(instance.state.get("set", {}).get(command, {}))
-    found.update({option.dest: Const(command) for option in options if option.required and not option.flags})
+    found: dict[str, Value] = {}
     for dest, value in given.items():
-        option = known[dest]
-        if option.kind not in _STORING:
+        giver = value.option if isinstance(value, _Given) else known.get(dest)
+        if giver is None or giver.kind not in _STORING:
             return None
-        found[dest] = option.const if value is _GIVEN else lift(value)
+        found[dest] = giver.const if isinstance(value, _Given) else lift(value)
     return found
 
 
-def _parser(options: tuple[Option, ...], commands: tuple[str, ...]) -> argparse.ArgumentParser:
-    """argparse's own parser of the options. What is wrong with them it tells as it would tell the program: by
-    `ValueError`, `TypeError` or `ArgumentError`."""
-    parser = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
-    parsers: dict[str | None, argparse.ArgumentParser] = {None: parser}
-    if commands:
-        made = parser.add_subparsers(dest=_COMMAND, parser_class=_Parser)
-        for name in commands:
-            parsers[name] = made.add_parser(name, add_help=False, argument_default=argparse.SUPPRESS)
-    for option in options:
-        if option.flags:
-            parsers[option.command].add_argument(*option.flags, **_described(option))
-    return parser
+class _Given:
+    """What stands for the `const` of an option: several may have one destination."""
+
+    def __init__(self, option: Option) -> None:
+        self.option = option
+
+
+def _is_long(options: tuple[Option, ...]) -> bool:
+    """Whether the patterns that argparse makes of the options take long to match."""
+    words = sum(option.nargs for option in options if isinstance(option.nargs, int))
+    open_ended = [one for one in options if one.flags and not one.flags[0].startswith("-") and one.nargs is not None]
+    return words > _MOST_WORDS or len(open_ended) > _MOST_OPEN
 
 
 _MOST_WORDS: Final = 64
-"""argparse's patterns grow with the number of words that an option takes."""
+_MOST_OPEN: Final = 2
 _STORING: Final = frozenset({"store", "store_const", "append", "extend", "count", "optional", *FLAGS})
-_COMMAND: Final = "command given"
-"""Where the name of the command goes that nobody asks for."""
-_GIVEN: Final = object()
-"""What stands for the `const` of an option."""
 
 
 def _described(option: Option) -> dict[str, Any]:
@@ -136,7 +155,7 @@ def _described(option: Option) -> dict[str, Any]:
     elif option.kind in ("store_const", "append", "extend", "count", *FLAGS):
         described["action"] = option.kind
     if option.kind == "store_const" or (option.nargs == "?" and "action" not in described):
-        described["const"] = _GIVEN
+        described["const"] = _Given(option)
     if option.nargs is not None and option.kind in ("store", "append", "extend"):
         described["nargs"] = option.nargs
     return described

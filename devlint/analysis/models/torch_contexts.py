@@ -63,8 +63,27 @@ def enter_no_grad(
     return value, lambda: machine.store.set(machine.state, "makes_leaves", before)
 
 
+@models("torch.enable_grad", "torch.autograd.enable_grad")
+def enable_grad(machine: Machine, call: Call) -> Value:
+    """`torch.enable_grad()`, as a context or a decorator."""
+    first = call.positional[0] if call.positional else None
+    return Instance(External(_ENABLE_GRAD)) if first is None else first
+
+
+_ENABLE_GRAD: Final = "torch.autograd.grad_mode.enable_grad"
+
+
+@on(ENTER, _ENABLE_GRAD)
+def enter_enable_grad(
+    machine: Machine, value: Instance, target: Value | None, node: ir.Node, frame: Frame
+) -> tuple[Value, Callable[[], None]]:
+    """`with torch.enable_grad():`, in a `no_grad` perhaps."""
+    before = machine.state.makes_leaves
+    machine.store.set(machine.state, "makes_leaves", False)
+    return value, lambda: machine.store.set(machine.state, "makes_leaves", before)
+
+
 @models(
-    "torch.enable_grad",
     "torch.inference_mode",
     "torch.set_grad_enabled",
     "torch.autograd.set_grad_enabled",
@@ -83,6 +102,7 @@ def grad_mode(machine: Machine, call: Call) -> Value:
 
 @method_models("torch.no_grad", "__call__")
 @method_models(_NO_GRAD, "__call__")
+@method_models(_ENABLE_GRAD, "__call__")
 def decorate_with_mode(machine: Machine, instance: Instance, call: Call) -> Value:
     """`@torch.no_grad()`."""
     return call.positional[0] if call.positional else UNKNOWN
