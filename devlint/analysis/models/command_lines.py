@@ -142,7 +142,9 @@ def _is_long(options: tuple[Option, ...]) -> bool:
 
 _MOST_WORDS: Final = 64
 _MOST_OPEN: Final = 2
-_STORING: Final = frozenset({"store", "store_const", "append", "extend", "count", "optional", *FLAGS})
+_NAMED: Final = frozenset(("store_const", "append", "extend", "count")) | frozenset(FLAGS)
+"""Actions that are given to argparse by name."""
+_STORING: Final = _NAMED | frozenset(("store", "optional"))
 
 
 def _described(option: Option) -> dict[str, Any]:
@@ -152,7 +154,7 @@ def _described(option: Option) -> dict[str, Any]:
         described["dest"] = option.dest
     if option.kind == "optional":
         described["action"] = argparse.BooleanOptionalAction
-    elif option.kind in ("store_const", "append", "extend", "count", *FLAGS):
+    elif option.kind in _NAMED:
         described["action"] = option.kind
     if option.kind == "store_const" or (option.nargs == "?" and "action" not in described):
         described["const"] = _Given(option)
