@@ -365,8 +365,8 @@ def _follows(known: Mapping[ChoiceKey, bool], key: str) -> bool | None:
 
 
 def _follows_part(known: Mapping[ChoiceKey, bool], part: str) -> bool | None:
-    answer = known.get(part.removeprefix("not "))
-    return answer if answer is None else answer is not part.startswith("not ")
+    bare = part.removeprefix("not ")
+    return known[bare] is (bare == part) if bare in known else None
 
 
 @lru_cache(maxsize=4096)
