@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.access import ANY_NAME, call_value, has_attribute
+from devlint.analysis.access import ANY_NAME, call_value, has_attribute, truth
 from devlint.analysis.binding import annotated
 from devlint.analysis.control import one_way
 from devlint.analysis.cutting import cut
 from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, CALL, METHOD, MODELS, VALUES, Call, on
 from devlint.analysis.frames import Frame, Locals
 from devlint.analysis.importing import module_member
-from devlint.analysis.machine import RAISE, SCRIPTED, Activation, Crash
+from devlint.analysis.machine import GRADIENTS, RAISE, SCRIPTED, Activation, Crash
 from devlint.analysis.models import library
 from devlint.analysis.option_names import counts_gpus
 from devlint.analysis.plain import join_all, missing
@@ -88,6 +88,14 @@ def invoke(
             return untraced(machine, lambda: invoke(machine, function, arguments, receiver, is_forward))
         if REMEMBERS in function.attributes:
             return recall(machine, function, arguments, receiver, lambda: _run(machine, function, arguments, receiver))
+        if GRADIENTS in function.attributes:
+            before = machine.state.makes_leaves
+            makes_leaves = truth(machine, function.attributes[GRADIENTS]) is not True
+            machine.store.set(machine.state, "makes_leaves", makes_leaves)
+            try:
+                return _run(machine, function, arguments, receiver, is_forward)
+            finally:
+                machine.store.set(machine.state, "makes_leaves", before)
     return _run(machine, function, arguments, receiver, is_forward)
 
 

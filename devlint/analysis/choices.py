@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from devlint.analysis.access import truth
@@ -24,8 +23,8 @@ from devlint.analysis.option_names import asks_for_gpu, is_gpu_flag, is_gpu_opti
 from devlint.analysis.values import (
     BOOL,
     CUT,
+    FOLLOWS,
     RESULT_IS_NONE,
-    WHERE,
     Answer,
     Const,
     Maybe,
@@ -125,7 +124,7 @@ def stands_guard(machine: Machine, key: ChoiceKey, named: bool, answer: bool) ->
     the default of an option is said by leaving it alone, if it speaks of GPUs: of one that does not
     (`args.pretrained`) nobody has said that there is a GPU, and where there are some, nobody has said how many."""
     text = key if isinstance(key, str) else key[1] if len(key) == 2 else ""
-    if text.startswith("("):
+    if text.startswith("(") and text.endswith(")"):
         text = text[1:-1]
     if not text or not asks_for_gpu(text, answer):
         return False
@@ -299,7 +298,7 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
             machine.path.append(used)
             machine.guards += stands_guard(machine, key, named, assumed)
         return YES if assumed is polarity else NO
-    within = _follows(machine.within, key) if machine.within and isinstance(key, str) else None
+    within = _follows(machine, machine.within, key) if machine.within and isinstance(key, str) else None
     if within is not None:
         return YES if within is polarity else NO
     settled = machine.settled.get(key)
@@ -308,7 +307,7 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
             machine.vouched.add(key)
             machine.guards += 1
         return YES if settled is polarity else NO
-    is_free = value is not CUT and value is not WHERE and not _asks_type(test) and not _asks_where(machine, test)
+    is_free = value is not CUT and value is not FOLLOWS and not _asks_where(machine, test)
     decision = Decision(None, key, choice, polarity, is_free, default)
     decision.is_cut = value is CUT
     asks_content = kind is Tensor or (isinstance(test, ir.Compare) and test.operator not in ("is", "is-not"))
@@ -346,33 +345,44 @@ def _implied(machine: Machine, key: ChoiceKey) -> bool | None:
                     return answer
     if not machine.assume or not isinstance(key, str):
         return machine.assume.get(key)
-    return _follows(machine.assume, key)
+    return _follows(machine, machine.assume, key)
 
 
-def _follows(known: Mapping[ChoiceKey, bool], key: str) -> bool | None:
+def _follows(machine: Machine, known: Mapping[ChoiceKey, bool], key: str) -> bool | None:
     """What is known of a named condition, itself or as a part of `a and b`, or of all or one of its own parts."""
     answer = known.get(key)
     if answer is not None:
         return answer
-    parts = _conjuncts(key)
-    if len(parts) > 1:
-        answers = [_follows_part(known, part) for part in parts]
+    parts = machine.project.conjuncts.get(key)
+    if parts is not None:
+        answers = [known[part] is holds if part in known else None for part, holds in parts.items()]
         return False if False in answers else None if None in answers else True
     for other, holds in known.items():
-        if holds and isinstance(other, str) and key in _conjuncts(other):
-            return True
+        parts = machine.project.conjuncts.get(other) if holds and isinstance(other, str) else None
+        if parts is not None and key in parts:
+            return parts[key]
     return None
 
 
-def _follows_part(known: Mapping[ChoiceKey, bool], part: str) -> bool | None:
-    bare = part.removeprefix("not ")
-    return known[bare] is (bare == part) if bare in known else None
+def both(machine: Machine, a: Unknown, b: Unknown, *, is_and: bool) -> Unknown:
+    """The named condition `a and b` (or `a or b`) of two named ones."""
+    assert a.path is not None and b.path is not None
+    first, second = (b.path, a.path) if a.path.startswith("not ") else (a.path, b.path)
+    if first.startswith("not "):
+        first = f"({first})"  # it is not the whole that is denied
+    text = f"{first} {'and' if is_and else 'or'} {second}"
+    if is_and:
+        machine.project.conjuncts[text] = {**_conjuncts(machine, a.path), **_conjuncts(machine, b.path)}
+    return Unknown(text, a.named and b.named)
 
 
-@lru_cache(maxsize=4096)
-def _conjuncts(key: str) -> tuple[str, ...]:
-    """The parts of `a and b`; the condition itself where it is something else."""
-    return (key,) if " or " in key or "(" in key else tuple(key.split(" and "))
+def _conjuncts(machine: Machine, path: str) -> dict[str, bool]:
+    """The parts of which a condition is made by `and`, with what each must be."""
+    known = machine.project.conjuncts.get(path)
+    if known is not None:
+        return known
+    bare = path.removeprefix("not ")
+    return {bare: bare == path}
 
 
 def count_arguments(left: Value, symbol: str, right: Value) -> Answer | None:
@@ -434,12 +444,6 @@ def _written(node: ir.Expr, symbol: str = "") -> str:
         parts = [_written(part) for part in (node.function, *node.args)]
         return f"{parts[0]}({', '.join(parts[1:])})" if all(parts) else ""
     return ""
-
-
-def _asks_type(test: ir.Expr) -> bool:
-    """Whether a condition asks what kind of value something is of which nothing is known: what it was made by has
-    answered that, no user of the program."""
-    return isinstance(test, ir.Call) and isinstance(test.function, ir.Name) and test.function.id == "isinstance"
 
 
 def _asks_where(machine: Machine, test: ir.Expr) -> bool:

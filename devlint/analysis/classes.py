@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.access import ANY_NAME, call_method, call_value, path_of
+from devlint.analysis.access import ANY_NAME, call_method, call_value
 from devlint.analysis.dispatch import (
     ASSIGN_ATTRIBUTE,
     ATTRIBUTE,
@@ -19,7 +19,7 @@ from devlint.analysis.dispatch import (
 from devlint.analysis.module_state import ModuleState
 from devlint.analysis.plain_types import METHODS_OF, asked_methods, is_alias, is_plain_instance
 from devlint.analysis.values import (
-    BOOL,
+    FOLLOWS,
     NONE,
     POISON,
     TRUE,
@@ -448,8 +448,4 @@ def call_class(machine: Machine, value: Class, call: Call) -> Value:
 def truth_of_isinstance(machine: Machine, value: Value, cls: Value) -> Value:
     """`isinstance(value, cls)` as a value."""
     answer = is_instance(machine, value, cls)
-    if answer is None:
-        name = path_of(value)
-        kind = cls.path.split(".")[-1] if isinstance(cls, External) else getattr(cls, "name", "")
-        return Unknown(f"isinstance({name}, {kind})") if name and kind else BOOL
-    return const(answer)
+    return FOLLOWS if answer is None else const(answer)

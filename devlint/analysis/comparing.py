@@ -23,11 +23,11 @@ from devlint.analysis.plain import equal, texts_differ
 from devlint.analysis.tensors import compare_tensors
 from devlint.analysis.values import (
     BOOL,
+    FOLLOWS,
     LOST_TYPE,
     RESULT,
     RESULT_IS_NONE,
     SOME_DEVICE,
-    WHERE,
     Array,
     Bound,
     Class,
@@ -78,7 +78,7 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
         if other.__class__ is Const:
             return const(symbol == "!=")
     if left is LOST_TYPE or right is LOST_TYPE:
-        return WHERE
+        return FOLLOWS
     if is_none(right) and symbol in ("==", "!=") and _is_told_by_identity(left):
         return _compare_identity(left, right, "is" if symbol == "==" else "is-not")
     if isinstance(left, DeviceValue) or isinstance(right, DeviceValue):

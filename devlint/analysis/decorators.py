@@ -79,6 +79,10 @@ def decorate(machine: Machine, decorator: ir.Expr, value: Value, node: Any, fram
         path = path_of(machine.evaluate(decorator.function, frame))
     if path in _SKIPPING and _is_skipped(machine, decorator, str(path), frame):
         return UNKNOWN
+    if _is_modelled(applied) or _is_mode(applied):
+        made = call_value(machine, applied, Call([value], {}, node, frame))
+        if made is not UNKNOWN:
+            return made
     if path is not None:
         known = _known_decorator(machine, libraries.canonical(path), value, applied)
         if known is not None:
@@ -89,10 +93,6 @@ def decorate(machine: Machine, decorator: ir.Expr, value: Value, node: Any, fram
         return _called(machine, applied, value, node, frame)
     if isinstance(applied, External) and applied.path in MODELS:
         return call_value(machine, applied, Call([value], {}, node, frame))
-    if _is_modelled(applied):
-        made = call_value(machine, applied, Call([value], {}, node, frame))
-        if made is not UNKNOWN:
-            return made
     if isinstance(value, Class):
         # It registers the class, or adds to it: what is asked of an instance may be answered elsewhere.
         value.bases, value.order = [*value.bases, UNKNOWN], None
@@ -107,6 +107,14 @@ def _is_modelled(applied: Value) -> bool:
     return (
         isinstance(holder, Instance) and isinstance(holder.cls, External) and name in METHODS.get(holder.cls.path, ())
     )
+
+
+def _is_mode(applied: Value) -> bool:
+    """Whether a decorator is a context of torch that is named without being called: `@torch.inference_mode`."""
+    if not isinstance(applied, External) or applied.path not in MODELS:
+        return False
+    row = table.lookup(libraries.canonical(applied.path))
+    return row is not None and row.effect == "context"
 
 
 _EXPENSIVE = 200

@@ -10,9 +10,9 @@ from devlint.analysis.events import (
 from devlint.analysis.machine import Crash
 from devlint.analysis.values import (
     BOOL,
+    FOLLOWS,
     SOME_DEVICE,
     SOME_INDEX,
-    WHERE,
     Const,
     DeviceValue,
     Sequence,
@@ -63,7 +63,7 @@ def compare_devices(machine: Machine, symbol: str, left: Value, right: Value, no
 def _not_known(*sides: Value) -> Value:
     """The answer that is not known, to a question that may be one where a tensor is."""
     asked = any(side is SOME_DEVICE or (isinstance(side, DeviceValue) and side.of is not None) for side in sides)
-    return WHERE if asked else BOOL
+    return FOLLOWS if asked else BOOL
 
 
 def _compare_text(symbol: str, text: DeviceValue, other: Value, on_the_right: bool) -> Value:

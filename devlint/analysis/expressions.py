@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from devlint.analysis.access import attribute, binary, call_method, call_value, item, iterate
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.binding import bind_name
-from devlint.analysis.choices import decide, decide_value
+from devlint.analysis.choices import both, decide, decide_value
 from devlint.analysis.control import either
 from devlint.analysis.dispatch import EVALUATE, Call, evaluates
 from devlint.analysis.evidence import note_doubts
@@ -223,7 +223,7 @@ def _join_bool(machine: Machine, a: Value, b: Value, answer: bool | None, node: 
     ):
         return a
     if isinstance(a, Unknown) and isinstance(b, Unknown) and a.path and b.path:
-        return Unknown(f"{a.path} {'and' if node.is_and else 'or'} {b.path}", a.named and b.named)
+        return both(machine, a, b, is_and=node.is_and)
     if isinstance(a, Answer) and a.holds is (not node.is_and):
         return a
     if isinstance(a, Arguments) and not node.is_and:

@@ -109,6 +109,9 @@ class Worker:
 
 TRACE: Final = "trace"
 """Under this key of its state, a module or function that was traced keeps what its trace froze."""
+GRADIENTS: Final = "gradients"
+"""Under this key of its state, or among its attributes, whether a context or a function of a gradient mode asks for
+gradients."""
 SCRIPTED: Final = "torch.jit.script"
 """Under this key of its state, or among its attributes, what is compiled instead: a trace calls it, and freezes nothing
 there."""

@@ -63,6 +63,8 @@ class Project:
         """Whether a condition asks on which device a tensor is."""
         self.questions: dict[ir.Node, tuple[ChoiceKey, bool]] = {}
         """What conditions without a name ask, and with which polarity."""
+        self.conjuncts: dict[str, dict[str, bool]] = {}
+        """The parts of a named condition `a and b`, with what each must be."""
         self.wrapped: dict[tuple[str, int, int], set[Wrapped]] = {}
         """Where modules were asked for their `.module` and had one, by the place."""
         self.no_tensors: dict[tuple[str, int, int], set[str]] = {}
@@ -89,6 +91,15 @@ class Project:
     def loaded(self) -> list[tuple[str, ir.Module]]:
         """Return the files that the run has read so far, by their paths."""
         return [(path, module) for path, module in self._modules.items() if module is not None]
+
+    def imported(self, path: str) -> set[str]:
+        """Return a file and those that it imports, and these, as far as the run went."""
+        found, waiting = {path}, [path]
+        while waiting:
+            new = self.dependencies.get(waiting.pop(), set()) - found
+            found |= new
+            waiting += new
+        return found
 
     def source(self, path: str) -> Source | None:
         """Return the source of a file, read now if it was not given."""

@@ -196,10 +196,14 @@ def _names_gpus(text: str) -> bool:
 
 
 def _has_heir(event: ModuleHasNoDevice, project: Project) -> bool:
-    """Whether a class of another file of the run derives from one of this name and has a device."""
-    others = [module.body for path, module in project.loaded() if path != event.site.path]
-    classes = (part for part in walk(others) if isinstance(part, ir.Class))
-    return any(event.class_name in map(last_name, heir.bases) and _gives_device(heir) for heir in classes)
+    """Whether a class of another file, which imports this one, derives from one of this name and has a device."""
+    return any(
+        _gives_device(heir) and event.site.path in project.imported(path)
+        for path, module in project.loaded()
+        if path != event.site.path
+        for heir in walk(module.body)
+        if isinstance(heir, ir.Class) and event.class_name in map(last_name, heir.bases)
+    )
 
 
 def _gives_device(heir: ir.Class) -> bool:

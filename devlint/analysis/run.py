@@ -394,17 +394,11 @@ class _Runner:
             return False
         if any(_hides_forward(machine, node) for node in _newest(machine.visited, count)):
             return False
-        return not machine.elsewhere_by_import or machine.elsewhere_by_import.isdisjoint(self._reachable(path))
+        return not machine.elsewhere_by_import or machine.elsewhere_by_import.isdisjoint(self._imported(path))
 
-    def _reachable(self, path: str) -> set[str]:
-        """A file and those that it imports, and these."""
+    def _imported(self, path: str) -> set[str]:
         if path not in self.reachable:
-            found, waiting = {path}, [path]
-            while waiting:
-                new = self.project.dependencies.get(waiting.pop(), set()) - found
-                found |= new
-                waiting += new
-            self.reachable = {path: found}  # those of the last file: all its entries ask
+            self.reachable = {path: self.project.imported(path)}  # those of the last file: all its entries ask
         return self.reachable[path]
 
     def _attempt(

@@ -500,8 +500,9 @@ STRING: Final = Scalar(kind="string")
 BOOL: Final = Scalar(kind="bool")
 RESULT_IS_NONE: Final = Scalar(kind="bool")
 """Whether such a result is None (or is not)."""
-WHERE: Final = Scalar(kind="bool")
-"""Whether a tensor is on a device, where one of the two is not known: that follows, nobody chooses it."""
+FOLLOWS: Final = Scalar(kind="bool")
+"""The answer to a question that is not known but follows from what was computed, so that nobody chooses it: whether a
+tensor is on a device, of which class a value is."""
 DTYPE: Final = Scalar(kind="dtype")
 SIZE: Final = Scalar(low=1, kind="number")
 """A length or dimension: taken to be at least 1, as a loop is taken to run at least once."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from devlint.analysis.access import truth
 from devlint.analysis.devices import demand_gpu, demand_type_name, is_device_like, resolve, use
 from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
+from devlint.analysis.machine import GRADIENTS
 from devlint.analysis.values import (
     NONE,
     POISON,
@@ -20,6 +22,7 @@ from devlint.analysis.values import (
     Instance,
     Tensor,
     Value,
+    const,
     constant,
 )
 
@@ -43,68 +46,91 @@ def _context(*paths: str) -> None:
         ENTER[path] = _nothing
 
 
-@models("torch.no_grad", "torch.autograd.no_grad")
+_TRANSPARENT: Final = "torch.autograd.grad_mode.transparent"
+_GRAD_MODE: Final = "torch.autograd.grad_mode"
+
+
+@models("torch.no_grad", "torch.autograd.no_grad", "torch.inference_mode", "torch.autograd.inference_mode")
 def no_grad(machine: Machine, call: Call) -> Value:
-    """`torch.no_grad()`, as a context or a decorator."""
-    first = call.positional[0] if call.positional else None
-    return Instance(External(_NO_GRAD)) if first is None else first
-
-
-_NO_GRAD: Final = "torch.autograd.grad_mode.no_grad"
-
-
-@on(ENTER, _NO_GRAD)
-def enter_no_grad(
-    machine: Machine, value: Instance, target: Value | None, node: ir.Node, frame: Frame
-) -> tuple[Value, Callable[[], None]]:
-    """`with torch.no_grad():`: what is computed is a leaf."""
-    before = machine.state.makes_leaves
-    machine.store.set(machine.state, "makes_leaves", True)
-    return value, lambda: machine.store.set(machine.state, "makes_leaves", before)
+    """`torch.no_grad()`: what is computed in it is a leaf."""
+    return _grad_mode(machine, call, call.argument(0, "mode"), negated=True)
 
 
 @models("torch.enable_grad", "torch.autograd.enable_grad")
 def enable_grad(machine: Machine, call: Call) -> Value:
-    """`torch.enable_grad()`, as a context or a decorator."""
-    first = call.positional[0] if call.positional else None
-    return Instance(External(_ENABLE_GRAD)) if first is None else first
+    """`torch.enable_grad()`, in a `no_grad` perhaps."""
+    return _grad_mode(machine, call, call.argument(0, "orig_func"), negated=False)
 
 
-_ENABLE_GRAD: Final = "torch.autograd.grad_mode.enable_grad"
+@models("torch.set_grad_enabled", "torch.autograd.set_grad_enabled")
+def set_grad_enabled(machine: Machine, call: Call) -> Value:
+    """`torch.set_grad_enabled(mode)`: at once, and as a context until its end."""
+    made = _grad_mode(machine, call, call.argument(0, "mode"), negated=False)
+    if isinstance(made, Instance):
+        made.state["before"] = const(not machine.state.makes_leaves)
+        _set_mode(machine, made.state[GRADIENTS])
+    return made
 
 
-@on(ENTER, _ENABLE_GRAD)
-def enter_enable_grad(
+def _grad_mode(machine: Machine, call: Call, mode: Value | None, *, negated: bool) -> Value:
+    """The context, or what is decorated by it without being called (`@torch.no_grad`)."""
+    made = Instance(External(_GRAD_MODE), machine.site(call.node, call.frame))
+    enabled = True if mode is None else truth(machine, mode)
+    if isinstance(mode, (Function, Bound, Class)):
+        enabled = True
+    made.state[GRADIENTS] = UNKNOWN if enabled is None else const(enabled is not negated)
+    if isinstance(mode, (Function, Bound, Class)):
+        return _decorated(machine, made, mode)
+    return made
+
+
+def _set_mode(machine: Machine, gradients: Value) -> None:
+    """What the program says; where that is unknown, anything that is computed may be a leaf."""
+    machine.store.set(machine.state, "makes_leaves", truth(machine, gradients) is not True)
+
+
+@on(ENTER, _GRAD_MODE)
+def enter_grad_mode(
     machine: Machine, value: Instance, target: Value | None, node: ir.Node, frame: Frame
 ) -> tuple[Value, Callable[[], None]]:
-    """`with torch.enable_grad():`, in a `no_grad` perhaps."""
-    before = machine.state.makes_leaves
-    machine.store.set(machine.state, "makes_leaves", False)
-    return value, lambda: machine.store.set(machine.state, "makes_leaves", before)
+    """`with torch.no_grad():`."""
+    before = value.state.get("before", const(not machine.state.makes_leaves))
+    _set_mode(machine, value.state[GRADIENTS])
+    return NONE, lambda: _set_mode(machine, before)
+
+
+@method_models(_GRAD_MODE, "__call__")
+def decorate_with_mode(machine: Machine, instance: Instance, call: Call) -> Value:
+    """`@torch.no_grad()`."""
+    return _decorated(machine, instance, call.positional[0]) if call.positional else UNKNOWN
+
+
+def _decorated(machine: Machine, instance: Instance, value: Value) -> Value:
+    """A function that runs in such a mode; what else is decorated is left as it is."""
+    if isinstance(value, Function):
+        machine.store.put(value.attributes, GRADIENTS, instance.state[GRADIENTS])
+    if "before" in instance.state:  # it took effect when it was made, and a decorator has no use for that
+        _set_mode(machine, instance.state["before"])
+    return value
 
 
 @models(
-    "torch.inference_mode",
-    "torch.set_grad_enabled",
-    "torch.autograd.set_grad_enabled",
     "torch.autograd.profiler.profile",
     "torch.profiler.profile",
     "torch.autograd.set_detect_anomaly",
     "torch.autograd.detect_anomaly",
 )
-def grad_mode(machine: Machine, call: Call) -> Value:
-    """Gradient modes: contexts and transparent decorators."""
+def transparent_context(machine: Machine, call: Call) -> Value:
+    """Contexts and decorators that change nothing here."""
     first = call.positional[0] if call.positional else None
     if isinstance(first, (Function, Bound, Instance, Class)):
         return first
-    return Instance(External("torch.no_grad"))
+    return Instance(External(_TRANSPARENT))
 
 
-@method_models("torch.no_grad", "__call__")
-@method_models(_NO_GRAD, "__call__")
-@method_models(_ENABLE_GRAD, "__call__")
-def decorate_with_mode(machine: Machine, instance: Instance, call: Call) -> Value:
-    """`@torch.no_grad()`."""
+@method_models(_TRANSPARENT, "__call__")
+def decorate(machine: Machine, instance: Instance, call: Call) -> Value:
+    """`@torch.autograd.detect_anomaly()`."""
     return call.positional[0] if call.positional else UNKNOWN
 
 
@@ -120,14 +146,14 @@ def autocast(machine: Machine, call: Call) -> Value:
 @models("torch.cuda.amp.autocast")
 def cuda_autocast(machine: Machine, call: Call) -> Value:
     """`torch.cuda.amp.autocast()`: only warns without CUDA."""
-    return Instance(External("torch.no_grad"))
+    return Instance(External(_TRANSPARENT))
 
 
 @models("torch.fx.wrap")
 def transparent(machine: Machine, call: Call) -> Value:
     """Wrappers that give what they get."""
     first = call.positional[0] if call.positional else call.keywords.get("model")
-    return Instance(External("torch.no_grad")) if first is None else first
+    return Instance(External(_TRANSPARENT)) if first is None else first
 
 
 @models("torch.cuda.device_of", "torch.accelerator.device_index")
@@ -178,7 +204,7 @@ def enter_cuda_device(
     return NONE, leave
 
 
-_context("torch.no_grad")
+_context(_TRANSPARENT)
 
 
 @models(
