@@ -110,7 +110,7 @@ def _run(
     again = machine.stack.count(node)
     descends = again > 0 and _descends(machine, node, arguments, receiver)
     if len(machine.stack) >= MAX_DEPTH or again >= (MAX_DESCENT if descends else MAX_SAME_ON_STACK):
-        return cut(machine, "depth", node, arguments, receiver)
+        return cut(machine, "depth", function, arguments, receiver)
     key = _context(machine, function, arguments, receiver)
     if key is not None:
         hit = machine.memo.get(key)
@@ -120,13 +120,13 @@ def _run(
             return remembered
     times, spent, descended = machine.contexts.get(node, (0, 0, 0))
     if times >= MAX_CONTEXTS and spent > max(MIN_STEPS_CONTEXTS, machine.budget // SHARE_OF_CONTEXTS):
-        return cut(machine, "contexts", node, arguments, receiver)
+        return cut(machine, "contexts", function, arguments, receiver)
     machine.contexts[node] = times + 1, spent, descended
     leaves = machine.home is not None and machine.left_at is None and function.frame.namespace.path != machine.home
     if machine.home is not None and function.frame.namespace.path != machine.home:
         abroad = machine.abroad if machine.left_at is None else machine.abroad + machine.steps - machine.left_at
         if abroad > MAX_STEPS_ABROAD:
-            return cut(machine, "other files", node, arguments, receiver)
+            return cut(machine, "other files", function, arguments, receiver)
     names = bind_parameters(machine, function, arguments, receiver)
     if leaves:
         machine.left_at = machine.steps

@@ -34,7 +34,7 @@ from devlint.analysis.values import (
     Value,
 )
 from devlint.syntax import ir
-from devlint.syntax.walk import dotted
+from devlint.syntax.walk import dotted, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -307,6 +307,9 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
             machine.vouched.add(key)
             machine.guards += 1
         return YES if settled is polarity else NO
+    is_whole = machine.branching is not None and machine.branching.test is test
+    if is_whole and isinstance(test, ir.Compare) and _asks_for_change(machine, test, frame):
+        return YES if test.operator == "!=" else NO
     is_free = value is not CUT and value is not FOLLOWS and not _asks_where(machine, test)
     decision = Decision(None, key, choice, polarity, is_free, default)
     decision.is_cut = value is CUT
@@ -444,6 +447,24 @@ def _written(node: ir.Expr, symbol: str = "") -> str:
         parts = [_written(part) for part in (node.function, *node.args)]
         return f"{parts[0]}({', '.join(parts[1:])})" if all(parts) else ""
     return ""
+
+
+def _asks_for_change(machine: Machine, test: ir.Compare, frame: Frame) -> bool:
+    """Whether a condition asks if something is another than the last time, which is kept for that (`if index != last:
+    ...; last = index`): it is, the first time, and only a run knows when it is so again."""
+    known = machine.project.asks_change.get(test)
+    if known is None:
+        sides = dotted(test.left), dotted(test.right)
+        body = frame.function.body.statements if frame.function is not None else frame.namespace.module.body
+        known = test.operator in ("==", "!=") and all(sides) and any(_keeps(part, sides) for part in walk(body))
+        machine.project.asks_change[test] = known
+    return known
+
+
+def _keeps(part: ir.Node, sides: tuple[str, str]) -> bool:
+    if not isinstance(part, ir.Assign) or len(part.targets) != 1:
+        return False
+    return (dotted(part.targets[0]), dotted(part.value)) in (sides, sides[::-1])
 
 
 def _asks_where(machine: Machine, test: ir.Expr) -> bool:

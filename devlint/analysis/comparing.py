@@ -25,6 +25,7 @@ from devlint.analysis.values import (
     BOOL,
     FOLLOWS,
     LOST_TYPE,
+    PRESENT,
     RESULT,
     RESULT_IS_NONE,
     SOME_DEVICE,
@@ -244,6 +245,8 @@ def _compare_identity(left: Value, right: Value, symbol: str) -> Value:
         answer = equal(left, right)
     elif not isinstance(left, (Unknown, Scalar, External)) and not isinstance(right, (Unknown, Scalar, External)):
         answer = None if _may_be_same(left, right) else left is right
+    if answer is None and left is PRESENT and is_none(right):
+        answer = False
     if answer is None and left is RESULT and is_none(right):
         return RESULT_IS_NONE
     if answer is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from devlint.analysis.classes import mro
@@ -16,14 +17,16 @@ if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 
-def cut(machine: Machine, bound: str, node: ir.Function, arguments: Call, receiver: Value | None) -> Value:
+def cut(machine: Machine, bound: str, function: Function, arguments: Call, receiver: Value | None) -> Value:
     """The result of a call that a bound leaves out; a module whose constructor did not run is not known, nor is where
-    the modules are that were given to a function that speaks of devices, nor which tensors objects hold by now."""
+    the modules are that were given to a function that speaks of devices, or calls one of the project that does, nor
+    which tensors objects hold by now."""
+    node = function.node
     machine.count(f"cut: {bound}")
     machine.cuts += 1
     if node.name == "__init__" and isinstance(receiver, Instance) and receiver.module is not None:
         machine.store.set(receiver.module, "unsure", True)
-    elif node.speaks and (node.name not in ("forward", "__call__") or _places_itself(machine, receiver)):
+    elif _speaks(machine, function) and (node.name not in ("forward", "__call__") or _places_itself(machine, receiver)):
         for value in (receiver, *arguments.positional, *arguments.keywords.values()):
             if isinstance(value, Instance) and value.module is not None:
                 move_module(machine, value, None, arguments.node, arguments.frame)
@@ -31,6 +34,30 @@ def cut(machine: Machine, bound: str, node: ir.Function, arguments: Call, receiv
         if isinstance(value, Instance) and isinstance(value.cls, Class):
             _forget_tensors(machine, value)
     return CUT
+
+
+def _speaks(machine: Machine, function: Function) -> bool:
+    """Whether a function speaks of devices, or one of the project's that it calls by name, or one that this calls."""
+    known = machine.project.speaking.get(function.node)
+    if known is None:
+        waiting, met, known = [function], {function.node}, False
+        while waiting and not known:
+            current = waiting.pop()
+            known = current.node.speaks
+            new = [other for other in _called_by_name(current) if other.node not in met]
+            met.update(other.node for other in new)
+            waiting += new
+        machine.project.speaking[function.node] = known
+    return known
+
+
+def _called_by_name(function: Function) -> Iterator[Function]:
+    names = function.frame.namespace.names
+    for part in walk(function.node.body.statements):
+        if isinstance(part, ir.Call) and isinstance(part.function, ir.Name):
+            other = names.get(part.function.id)
+            if isinstance(other, Function):
+                yield other
 
 
 def _forget_tensors(machine: Machine, value: Instance) -> None:

@@ -15,7 +15,7 @@ from devlint.analysis.dispatch import EVALUATE, Call, evaluates
 from devlint.analysis.evidence import note_doubts
 from devlint.analysis.frames import Frame
 from devlint.analysis.machine import OutOfBudget, forget_evidence
-from devlint.analysis.narrowing import narrow
+from devlint.analysis.narrowing import is_used, narrow
 from devlint.analysis.results import derived
 from devlint.analysis.values import (
     BOOL,
@@ -58,7 +58,11 @@ def evaluate_const(machine: Machine, node: ir.Const, frame: Frame) -> Value:
 @evaluates(ir.Attribute)
 def evaluate_attribute(machine: Machine, node: ir.Attribute, frame: Frame) -> Value:
     """`value.name`."""
-    return attribute(machine, EVALUATE[node.value.__class__](machine, node.value, frame), node.name, node, frame)
+    value = EVALUATE[node.value.__class__](machine, node.value, frame)
+    read = attribute(machine, value, node.name, node, frame)
+    if value.__class__ is Maybe:
+        is_used(machine, node.value, frame)
+    return read
 
 
 @evaluates(ir.Subscript)
@@ -90,6 +94,8 @@ def evaluate_call(machine: Machine, node: ir.Call, frame: Frame, unused: bool = 
         call = arguments(machine, node, frame, unused)
         if len(machine.evidence) > known and receiver.__class__ is External and receiver.path.startswith(_SKIPPERS):
             forget_evidence(machine, known)  # that a test is skipped without CUDA says that it needs it
+        if receiver.__class__ is Maybe:
+            is_used(machine, function.value, frame)
         return call_method(machine, receiver, function.name, call)
     if not node.args and isinstance(function, ir.Name) and function.id == "super":
         return zero_argument_super(frame)

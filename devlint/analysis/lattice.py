@@ -8,7 +8,7 @@ answer (`devlint.analysis.choices`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.derived import DeviceText
 from devlint.analysis.records import is_record
@@ -20,6 +20,7 @@ from devlint.analysis.values import (
     LOST_DEVICE,
     NUMBER,
     POISON,
+    PRESENT,
     SCALAR,
     SOME_RANK,
     STRING,
@@ -260,7 +261,9 @@ class Loss:
         return Mapping(items, rest, a.open or b.open or a.items.keys() != b.items.keys(), a.kind, a.factory)
 
     def _unknowns(self, a: Unknown, b: Unknown) -> Value:
-        return a if a.path == b.path and LOST_DEVICE not in (a, b) else UNKNOWN
+        if a.path != b.path or a in _DISTINCT or b in _DISTINCT:
+            return UNKNOWN
+        return a
 
     def _scalars(self, a: Scalar, b: Scalar) -> Value:
         if not self.bounds:
@@ -298,7 +301,7 @@ class Loss:
             if a.module is b.module is None and (is_named_tuple(one) or (not self.bounds and is_record(one))):
                 return self._records(a, b)
         self.lost = self.lost or carries_device(a) or carries_device(b)
-        return UNKNOWN
+        return PRESENT
 
     def _records(self, a: Instance, b: Instance) -> Value:
         """A record of its own: any of two whose fields nobody changes through others."""
@@ -317,6 +320,9 @@ class Loss:
         self.lost = True
         self.hidden = self.hidden or a.__class__ is Function
         return UNKNOWN
+
+
+_DISTINCT: Final = (LOST_DEVICE, PRESENT)
 
 
 def _may_be_tensor(value: Value) -> bool:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from devlint.analysis.entries import Built
     from devlint.analysis.frames import Frame, Namespace
     from devlint.analysis.project import Project
+    from devlint.analysis.values import Instance
     from devlint.worlds import World
 
 
@@ -385,9 +386,11 @@ class Machine:
         self.guards = self.doubts = 0
         self.served: dict[Origin, int] = {}
         self.loads: dict[Unknown, Site] = {}
+        """What was loaded from files that this run doesn't know, and where."""
         self.withheld: dict[tuple[str, int, int], Event] = {}
         """What was told of loads, and taken back, by where they stand."""
-        """What was loaded from files that this run doesn't know, and where."""
+        self.parts: dict[Unknown, Instance] = {}
+        """What was taken out of modules of other libraries by names that no row gives, and the module."""
         self.connective: ir.Bool | None = None
         self.branching: ir.If | None = None
         self.missed: ir.Compare | None = None

@@ -14,7 +14,7 @@ from devlint.analysis.leaves import note_unregistered, refuse_copy
 from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import rewrite
 from devlint.analysis.module_state import HIDDEN, TABLES, ModuleState
-from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, forget_place, item_of_opaque
+from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, forget_place, item_of_opaque, unknown_part
 from devlint.analysis.replacing import replaced
 from devlint.analysis.results import device_of
 from devlint.analysis.values import (
@@ -286,7 +286,7 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
     if name == "module":
         _miss_wrapper(machine, value, node, frame)
     miss_wrapped(machine, value, name, node, frame)
-    return UNKNOWN
+    return unknown_part(machine, value) if HIDDEN in value.fields else UNKNOWN
 
 
 def note_wrapped(machine: Machine, value: Instance, node: ir.Node, frame: Frame) -> None:

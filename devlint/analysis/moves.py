@@ -36,6 +36,8 @@ def note_dropped(machine: Machine, node: ir.ExprStatement, result: Value, frame:
         site = machine.site(node, frame)
         if source.device in (made.device, POISON) or (source.device is None and made.device == "cpu"):
             continue
+        if _goes_with_module(source):
+            continue
         if may_be_module(source):
             machine.store.set(source, "device", None)
             continue
@@ -52,6 +54,13 @@ def note_dropped(machine: Machine, node: ir.ExprStatement, result: Value, frame:
                     source=source.device or "",
                     target=made.device or "",
                 )
+
+
+def _goes_with_module(source: Tensor) -> bool:
+    """Whether a tensor is where its module was moved, and where that is nobody says: there already, for all that is
+    known."""
+    origin = source.origin
+    return origin is not None and origin.kind == "module-moved" and (source.device is None or source.assumed)
 
 
 def forget_dropped(machine: Machine, tensor: Tensor, device: str | None) -> None:

@@ -54,6 +54,12 @@ def _admits_none(classes: list[ir.Expr]) -> bool:
 _EQUALITIES = {"is": True, "==": True, "is-not": False, "!=": False}
 
 
+def is_used(machine: Machine, node: ir.Expr, frame: Frame) -> None:
+    """What is read of a value that might be None is there: else the program is over, unless it catches that."""
+    if not machine.trying:
+        _tell(machine, node, frame, True)
+
+
 def _tell(machine: Machine, node: ir.Expr, frame: Frame, is_there: bool, by_truth: bool = False) -> bool:
     """Put the value, or None, where a value stands that might be None; says whether there was such a one.
 

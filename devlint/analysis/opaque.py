@@ -20,6 +20,7 @@ from devlint.analysis.values import (
     External,
     Instance,
     Tensor,
+    Unknown,
     Value,
     constant,
     is_none,
@@ -129,6 +130,19 @@ def forget_place(machine: Machine, value: Instance) -> None:
     hidden = value.fields.get(HIDDEN)
     if isinstance(hidden, Tensor):
         machine.store.set(hidden, "device", None)
+
+
+def unknown_part(machine: Machine, value: Instance) -> Unknown:
+    """What is taken out of an opaque module by a name that no row gives: it may be a module inside."""
+    part = Unknown()
+    machine.parts[part] = value
+    return part
+
+
+def part_moved(machine: Machine, part: Unknown) -> None:
+    """Something was moved of which no more is known than that it may be a module inside of an opaque one."""
+    if part in machine.parts:
+        forget_place(machine, machine.parts[part])
 
 
 def attribute_of_opaque(machine: Machine, value: Instance, name: str) -> Value | None:

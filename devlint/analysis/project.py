@@ -34,12 +34,18 @@ class Project:
         self.front_end = front_end
         self.failures: list[tuple[str, int, str]] = []
         self.dependencies: dict[str, set[str]] = {}
+        self.savers: tuple[bool, set[str]] | None = None
+        """Whether no file of the project saves weights, and the files by which that was seen; None: not asked yet."""
+        self.consulted: dict[str, set[str]] = {}
+        """The files that were read for what is found in a file, though it does not import them."""
         self._modules: dict[str, ir.Module | None] = {}
         self._resolved: dict[tuple[str, int, str], str | None] = {}
         self._exists: dict[str, bool] = {}
         self._rows: tuple[str, list[str]] = ("", [])
         self.given: dict[ir.Node, frozenset[str]] = {}
         """The attributes of a module class that its callers set by a method."""
+        self.speaking: dict[ir.Node, bool] = {}
+        """Whether a function speaks of devices, itself or through those that it calls by name."""
         self.placing: dict[ir.Node, bool] = {}
         """Whether the methods of a module class give its parameters other data."""
         self.growing: dict[ir.Node, list[ir.Expr]] = {}
@@ -61,6 +67,8 @@ class Project:
         """The names that have no use outside of an `if`."""
         self.asks_where: dict[ir.Node, bool] = {}
         """Whether a condition asks on which device a tensor is."""
+        self.asks_change: dict[ir.Node, bool] = {}
+        """Whether a condition asks if something is another than the last time."""
         self.questions: dict[ir.Node, tuple[ChoiceKey, bool]] = {}
         """What conditions without a name ask, and with which polarity."""
         self.conjuncts: dict[str, dict[str, bool]] = {}

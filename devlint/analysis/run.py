@@ -99,6 +99,8 @@ def analyse(
             gc.disable()
     analysis.failures.extend(f for f in project.failures if f not in analysis.failures)
     analysis.dependencies = project.dependencies
+    for path, seen in project.consulted.items():
+        analysis.dependencies.setdefault(path, set()).update(seen)
     analysis.absent = project.absent
     return analysis
 

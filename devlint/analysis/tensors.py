@@ -153,8 +153,9 @@ def tensor_binary(
 ) -> Value | None:
     """`left operator right` with a tensor."""
     for side, other in ((left, right), (right, left)):
-        if isinstance(side, Tensor) and is_any_content(side) and isinstance(other, (Const, Scalar)):
-            return UNKNOWN  # a setting that was saved beside the weights
+        if isinstance(side, Tensor) and is_any_content(side):
+            if isinstance(other, (Const, Scalar)) or (isinstance(other, Tensor) and is_any_content(other)):
+                return UNKNOWN  # settings that were saved beside the weights
     left, right = loaded_tensor(left) or left, loaded_tensor(right) or right
     for side, other in ((left, right), (right, left)):
         if isinstance(side, Tensor) and is_any_content(side) and isinstance(other, (Unknown, Array)):

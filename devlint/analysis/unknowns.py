@@ -32,6 +32,7 @@ from devlint.analysis.dispatch import (
 from devlint.analysis.lacking import LACKED, read_lacking
 from devlint.analysis.loads import take_for_data, take_for_weights
 from devlint.analysis.machine import Crash
+from devlint.analysis.opaque import part_moved, unknown_part
 from devlint.analysis.plain import compute
 from devlint.analysis.values import (
     FALSE,
@@ -158,12 +159,23 @@ def unknown_attribute(machine: Machine, value: Unknown, name: str, node: ir.Node
         return FALSE
     if value is LOST_DEVICE and name == "type":
         return LOST_TYPE
+    if value in machine.parts:
+        return UNKNOWN if name in _OF_LAYERS else unknown_part(machine, machine.parts[value])
     site = machine.loads.get(value) if machine.loads else None
     if site is None:
         return extended(value, f".{name}")
     part = Unknown()
     machine.loads[part] = site
     return part
+
+
+_OF_LAYERS: Final = frozenset({"weight", "bias", "data", "grad", "config", "device", "dtype", "shape"})
+"""What layers have that is no module: what is made of it moves nothing."""
+
+
+def _part_of_part(machine: Machine, value: Unknown) -> Unknown | None:
+    """What is read of a part of an opaque module is one itself."""
+    return unknown_part(machine, machine.parts[value]) if value in machine.parts else None
 
 
 _WAITS: Final = frozenset({"cpu", "item", "tolist", "synchronize", "wait"})
@@ -211,6 +223,10 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     """
     if name in _READ_BY_HOST or (name in _MOVES and call.unused):
         machine.elsewhere = True
+    if value in machine.parts:
+        if name in _MOVES:
+            part_moved(machine, value)
+        return _part_of_part(machine, value) or UNKNOWN
     if machine.loads and name in _OF_MODULES:
         take_for_weights(machine, value)
     made = _moved(machine, name, call) if name in _MOVES else UNKNOWN
@@ -234,7 +250,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
 @on(ITEM, Unknown, Answer)
 def unknown_item(machine: Machine, value: Unknown, index: Value, node: ir.Node, frame: Frame) -> Value:
     """`cfg["key"]`."""
-    return _extended_by(value, index)
+    return _part_of_part(machine, value) or _extended_by(value, index)
 
 
 def _extended_by(value: Unknown, index: Value) -> Value:
@@ -254,8 +270,9 @@ def extended(value: Unknown, suffix: str) -> Value:
 
 @on(ITERATE, Unknown, Answer)
 def iterate_unknown(machine: Machine, value: Unknown, node: ir.Node, frame: Frame, wanted: int) -> Iteration | None:
-    """Nothing is known."""
-    return None
+    """Nothing is known, but of parts of a module that each is one."""
+    part = _part_of_part(machine, value)
+    return None if part is None else Iteration([part] * max(wanted, 1), True)
 
 
 @on(BINARY, Unknown, Maybe, Answer, Host)

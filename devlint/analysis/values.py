@@ -494,6 +494,8 @@ CUT: Final = Unknown()
 RESULT: Final = Unknown()
 """What a call gives of which nothing is known: a program that asks whether it is None guards against what may never
 be."""
+PRESENT: Final = Unknown()
+"""What two different objects were joined to: nothing is known of it but that it is not None."""
 SCALAR: Final = Scalar()
 NUMBER: Final = Scalar(kind="number")
 STRING: Final = Scalar(kind="string")

@@ -358,8 +358,9 @@ def exports(module: str, name: str) -> bool:
 
 
 _FOR_GPUS = frozenset(
-    "amp_C apex cucim cudf cugraph cuml cupy flash_attn nvdiffrast nvidia pycuda tensorrt tinycudann torch2trt "
-    "torch_tensorrt transformer_engine".split()
+    "MultiScaleDeformableAttention amp_C apex awq_ext awq_inference_engine causal_conv1d cucim cudf cugraph cuml cupy "
+    "exllama_kernels exllamav2_kernels flash_attn flashinfer mamba_ssm nvdiffrast nvidia pycuda tensorrt tinycudann "
+    "torch2trt torch_tensorrt transformer_engine".split()
 )
 """Packages that are built for CUDA alone, by their own installation pages."""
 

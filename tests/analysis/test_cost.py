@@ -159,6 +159,20 @@ def test_a_dear_function_is_not() -> None:
     assert run(text).statistics["cut: contexts"] > 0
 
 
+def test_what_a_call_that_is_cut_may_have_moved_is_not_known() -> None:
+    wrappers = "".join(f"def wrap{n}(m):\n    return wrap{n + 1}(m)\n" for n in range(30))
+    text = (
+        "import torch\n"
+        + wrappers
+        + "def wrap30(m):\n    return m.cuda()\n"
+        + "m = torch.nn.Linear(2, 2)\nwrap0(m)\nm(torch.zeros(1, 2).cuda())\n"
+    )
+    analysis = run(text)
+    assert analysis.statistics["cut: depth"] > 0
+    assert worlds(analysis, MixedDevices) == set()
+    assert worlds(run(text.replace("m.cuda()", "m")), MixedDevices) == {"gpu1", "gpu2"}
+
+
 def test_the_first_step_of_an_optimizer_needs_no_other_round() -> None:
     text = (
         "import torch\n"

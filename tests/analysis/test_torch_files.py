@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from devlint.config import Config
+from devlint.linter import check
 from tests.analysis.annotated import assert_observed, assert_predicted
 from tests.rules.machines import Machines
 
@@ -336,3 +338,29 @@ def test_predicted(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_observed(name: str, tmp_path: Path, machines: Machines) -> None:
     assert_observed(HEAD + PROGRAMS[name], tmp_path, machines)
+
+
+LOADING = """\
+import torch
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = torch.nn.Linear(2, 2)
+model.load_state_dict(torch.load("weights.pth"))
+model.to(device)
+"""
+
+
+def test_what_a_project_loads_that_saves_nothing_others_have_published(tmp_path: Path) -> None:
+    loading = tmp_path / "demo.py"
+    loading.write_text(LOADING)
+
+    def severities() -> list[str]:
+        return [f.severity for f in check([loading], Config(root=tmp_path)) if f.code == "DEV106"]
+
+    assert severities() == ["error"]
+    for number in range(8):
+        (tmp_path / f"part{number}.py").write_text("import torch\n")
+    assert severities() == ["error"]
+    (tmp_path / "README.md").write_text("# Weights are on our page\n")
+    assert severities() == ["advice"]
+    (tmp_path / "part3.py").write_text("import torch\ntorch.save(torch.nn.Linear(2, 2).state_dict(), 'weights.pth')\n")
+    assert severities() == ["error"]

@@ -37,6 +37,12 @@ def is_available(machine: Machine, call: Call) -> Value:
     return const(machine.device_count > 0)
 
 
+@models("torch.distributed.is_available")
+def distributed_is_available(machine: Machine, call: Call) -> Value:
+    """`torch.distributed.is_available()`: the wheels of torch have it on each platform."""
+    return const(True)
+
+
 @models("torch.accelerator.device_count")
 def accelerator_count(machine: Machine, call: Call) -> Value:
     """`torch.accelerator.device_count()` asks the driver."""

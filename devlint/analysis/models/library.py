@@ -17,6 +17,7 @@ from devlint.analysis.models.distributions import FAMILY, apply, construct, init
 from devlint.analysis.module_moves import move, move_module
 from devlint.analysis.module_state import HIDDEN, ModuleState
 from devlint.analysis.modules import forget_places, registered
+from devlint.analysis.opaque import part_moved
 from devlint.analysis.results import nesting, plain_result
 from devlint.analysis.rows import apply_row
 from devlint.analysis.tensor_methods import moved, torch_method
@@ -99,6 +100,8 @@ def lose_modules(machine: Machine, values: list[Value], depth: int = 2, all_of_t
         if isinstance(value, Instance) and value.module is not None:
             if all_of_them or HIDDEN in value.fields:
                 forget_places(machine, value)
+        elif isinstance(value, Unknown):
+            part_moved(machine, value)
         elif depth and isinstance(value, (Sequence, Mapping)):
             parts = value.items if isinstance(value, Sequence) else list(value.items.values())
             lose_modules(machine, parts, depth - 1, all_of_them)

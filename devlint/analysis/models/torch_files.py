@@ -18,6 +18,7 @@ from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models.copying import copied
 from devlint.analysis.models.system import temporary_name
 from devlint.analysis.modules import registered
+from devlint.analysis.neighbours import saves_nothing
 from devlint.analysis.option_names import asks_for_gpu, speaks_of_gpu
 from devlint.analysis.plain import path_text
 from devlint.analysis.results import is_any_content
@@ -192,7 +193,9 @@ def is_foreign(machine: Machine, call: Call) -> bool:
     if text is not None and program is not None and here.path != _program(machine, call):
         if os.path.basename(text) not in program.text:
             return True
-    return _is_fetched(call) or _lies_beside(call) or any(_brings(node, call) for node in _downloads(here.module))
+    if _is_fetched(call) or _lies_beside(call) or any(_brings(node, call) for node in _downloads(here.module)):
+        return True
+    return saves_nothing(machine.project, here.path)
 
 
 def _lies_beside(load: Call) -> bool:
@@ -413,3 +416,10 @@ def _relocated_object(machine: Machine, value: Instance, device: str | None, obj
         for tensor in (part for field in made.fields.values() for part in tensors_in(field, 2)):
             tensor.origin = objects.origin
     return known
+
+
+@models("numpy.load")
+def load_array(machine: Machine, call: Call) -> Value | None:
+    """`numpy.load(path)`: an array; with `allow_pickle=True` anything that somebody pickled."""
+    pickled = call.argument(2, "allow_pickle")
+    return None if pickled is None or constant(pickled) is False else UNKNOWN
