@@ -33,6 +33,7 @@ from devlint.analysis.values import (
     Unknown,
     Value,
 )
+from devlint.analysis.visiting import held
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted, walk
 
@@ -451,20 +452,25 @@ def _written(node: ir.Expr, symbol: str = "") -> str:
 
 def _asks_for_change(machine: Machine, test: ir.Compare, frame: Frame) -> bool:
     """Whether a condition asks if something is another than the last time, which is kept for that (`if index != last:
-    ...; last = index`): it is, the first time, and only a run knows when it is so again."""
-    known = machine.project.asks_change.get(test)
-    if known is None:
+    ...; last = index`), and there was none yet: what was put there to begin with is not what is asked for."""
+    if test not in machine.project.kept:
         sides = dotted(test.left), dotted(test.right)
         body = frame.function.body.statements if frame.function is not None else frame.namespace.module.body
-        known = test.operator in ("==", "!=") and all(sides) and any(_keeps(part, sides) for part in walk(body))
-        machine.project.asks_change[test] = known
-    return known
+        kept = [_kept(part, sides) for part in walk(body)] if test.operator in ("==", "!=") and all(sides) else []
+        names = {name for name in kept if name}
+        machine.project.kept[test] = names.pop() if len(names) == 1 else ""
+    name = machine.project.kept[test]
+    return any(
+        name and dotted(side) == name and isinstance(held(side, frame), Const) for side in (test.left, test.right)
+    )
 
 
-def _keeps(part: ir.Node, sides: tuple[str, str]) -> bool:
+def _kept(part: ir.Node, sides: tuple[str, str]) -> str:
+    """The side to which an assignment gives the other one."""
     if not isinstance(part, ir.Assign) or len(part.targets) != 1:
-        return False
-    return (dotted(part.targets[0]), dotted(part.value)) in (sides, sides[::-1])
+        return ""
+    target = dotted(part.targets[0])
+    return target if (target, dotted(part.value)) in (sides, sides[::-1]) else ""
 
 
 def _asks_where(machine: Machine, test: ir.Expr) -> bool:

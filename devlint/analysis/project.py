@@ -67,8 +67,8 @@ class Project:
         """The names that have no use outside of an `if`."""
         self.asks_where: dict[ir.Node, bool] = {}
         """Whether a condition asks on which device a tensor is."""
-        self.asks_change: dict[ir.Node, bool] = {}
-        """Whether a condition asks if something is another than the last time."""
+        self.kept: dict[ir.Node, str] = {}
+        """The name under which a function keeps what a condition compares, for the next time; "" where it does not."""
         self.questions: dict[ir.Node, tuple[ChoiceKey, bool]] = {}
         """What conditions without a name ask, and with which polarity."""
         self.conjuncts: dict[str, dict[str, bool]] = {}
