@@ -148,6 +148,8 @@ def negative(machine: Machine, value: Const, node: ir.Node, frame: Frame, operat
     """A negative index: what `get_device()` answers on the CPU, or a number of the program's own for "no GPU"."""
     site = machine.site(node, frame)
     error = errors.message("invalid-device", text=str(value.value))
+    if value.site is not None and value.site.key in machine.ranks:
+        return None  # a launcher gives another
     if value.site is not None:
         text = source_text(machine, value.site)
         machine.emit(DeviceNumber, site, value.site, error=error, text=text, use=operation)

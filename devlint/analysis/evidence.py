@@ -39,13 +39,15 @@ def decide_branch(machine: Machine, node: ir.If, frame: Frame) -> Decision:
         if harmless or (decision.truth is not None and _leaves(without)):
             forget_evidence(machine, known)
         else:
-            note_doubts(machine, [node.test], frame)
+            note_doubts(machine, [node.test], frame, known)
     return decision
 
 
-def note_doubts(machine: Machine, nodes: list[ir.Expr], frame: Frame) -> None:
-    """Note the options that stand beside a question for CUDA: of the device that is their default the program doubts
-    that it is there."""
+def note_doubts(machine: Machine, nodes: list[ir.Expr], frame: Frame, known: int) -> None:
+    """Note the options that stand beside a question for CUDA (found after the first `known`): of the device that is
+    their default the program doubts that it is there. `if args.gpu >= 0:` asks for no more than the option."""
+    if all(kind != "availability" for kind, _ in list(machine.evidence)[known:]):
+        return
     for part in walk(nodes):
         value = held(part, frame) if isinstance(part, (ir.Name, ir.Attribute)) else None
         if isinstance(value, (Const, DeviceValue)) and value.site is not None and value.site.key in machine.options:

@@ -60,7 +60,7 @@ def evaluate_attribute(machine: Machine, node: ir.Attribute, frame: Frame) -> Va
     """`value.name`."""
     value = EVALUATE[node.value.__class__](machine, node.value, frame)
     read = attribute(machine, value, node.name, node, frame)
-    if value.__class__ is Maybe:
+    if value.__class__ is Maybe or (value.__class__ is Const and value.value is None):
         is_used(machine, node.value, frame)
     return read
 
@@ -94,7 +94,7 @@ def evaluate_call(machine: Machine, node: ir.Call, frame: Frame, unused: bool = 
         call = arguments(machine, node, frame, unused)
         if len(machine.evidence) > known and receiver.__class__ is External and receiver.path.startswith(_SKIPPERS):
             forget_evidence(machine, known)  # that a test is skipped without CUDA says that it needs it
-        if receiver.__class__ is Maybe:
+        if receiver.__class__ is Maybe or (receiver.__class__ is Const and receiver.value is None):
             is_used(machine, function.value, frame)
         return call_method(machine, receiver, function.name, call)
     if not node.args and isinstance(function, ir.Name) and function.id == "super":
@@ -251,7 +251,7 @@ def evaluate_conditional(machine: Machine, node: ir.Conditional, frame: Frame) -
     known = len(machine.evidence)
     decision = decide(machine, node.test, frame)
     if len(machine.evidence) > known:
-        note_doubts(machine, [node.test, node.body, node.orelse], frame)
+        note_doubts(machine, [node.test, node.body, node.orelse], frame, known)
     if decision.truth is not None:
         narrow(machine, node.test, frame, decision.truth)
         return machine.evaluate(node.body if decision.truth else node.orelse, frame)

@@ -156,7 +156,7 @@ class Loss:
         if kind in (Const, Scalar) and other in (Const, Scalar):
             return self._scalars(self._as_scalar(a), self._as_scalar(b))
         self.hidden = self.hidden or _may_be_tensor(a) or _may_be_tensor(b)
-        return UNKNOWN
+        return PRESENT if (a is PRESENT and other is Instance) or (b is PRESENT and kind is Instance) else UNKNOWN
 
     def _with_none(self, a: Value, b: Value) -> Maybe | None:
         """The join of a value that carries a device with None, or of what such joins gave; None if it is no such."""

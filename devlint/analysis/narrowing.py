@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.access import path_of, truth
 from devlint.analysis.environment import note_launcher
-from devlint.analysis.values import NONE, Instance, Maybe, Tensor, Unknown, Value
+from devlint.analysis.values import NONE, PRESENT, Const, Instance, Maybe, Tensor, Unknown, Value
 from devlint.syntax import ir
 from devlint.syntax.walk import walk
 
@@ -55,9 +55,14 @@ _EQUALITIES = {"is": True, "==": True, "is-not": False, "!=": False}
 
 
 def is_used(machine: Machine, node: ir.Expr, frame: Frame) -> None:
-    """What is read of a value that might be None is there: else the program is over, unless it catches that."""
-    if not machine.trying:
-        _tell(machine, node, frame, True)
+    """What is read of a value that might be None is there: else the program is over, unless it catches that. So is what
+    is None for all that is known: some code out of sight has filled it."""
+    if machine.trying or _tell(machine, node, frame, True):
+        return
+    names = _holder(node, frame)
+    held = None if names is None else names.get(_name_of(node))
+    if names is not None and isinstance(held, Const) and held.value is None and held.site is None:
+        machine.store.put(names, _name_of(node), PRESENT)
 
 
 def _tell(machine: Machine, node: ir.Expr, frame: Frame, is_there: bool, by_truth: bool = False) -> bool:

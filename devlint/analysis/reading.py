@@ -16,6 +16,7 @@ from devlint.analysis.events import (
     MixedDevices,
     ModuleHasNoDevice,
     NameUnbound,
+    ParallelDevice,
     Site,
     VisibleDevices,
     WrapperMissing,
@@ -124,16 +125,16 @@ def _takes_gpu(event: Event, meant: Meant, entry: str) -> bool:
 def _meant(found: Collection[Testimony], entry: str) -> Meant:
     """The files whose code is known to mean to run without a GPU.
 
-    The examples of a document stand each for itself. A file that imports what is nothing without a GPU has to ask for
-    CUDA itself: an option for it is not taken at its word.
+    The examples of a document stand each for itself. A program of which any file imports what is nothing without a GPU
+    has to ask for CUDA itself: an option for it is not taken at its word, nor is what it computes without one.
     """
-    needing = {path for kind, path in found if kind == NEEDS_GPU}
+    needing = any(kind == NEEDS_GPU for kind, _ in found)
     shown: set[str] = set()
     computing: set[str] = set()
     for kind, path in found:
-        if kind == "availability" or not (kind in _WEAK or path in needing or entry in needing):
+        if kind == "availability" or not (kind in _WEAK or needing):
             shown.add(path)
-        elif kind == "computes" and not (is_document(entry) or path in needing or entry in needing):
+        elif kind == "computes" and not (is_document(entry) or needing):
             computing.add(path)
     return shown, computing
 
@@ -167,6 +168,9 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
                 continue
             names = project.no_tensors.get(event.root.key)
             event = dataclasses.replace(event, no_tensors=frozenset(names)) if names else event
+        if isinstance(event, ParallelDevice) and event.wrapped is not None:
+            if told.setdefault((event.world, event.wrapped.key), event.root) != event.root:
+                continue  # the same module, called again
         if isinstance(event, NameUnbound):
             everywhere = len(where.get(event.root.key, ())) == len(worlds)
             if everywhere and not (event.device_position or event.bound_later):
