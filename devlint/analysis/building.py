@@ -23,8 +23,8 @@ from devlint.analysis.values import (
     Sequence,
     Tensor,
     Value,
-    const,
     constant,
+    is_none,
     present,
 )
 from devlint.semantics import libraries, table
@@ -81,9 +81,15 @@ def initialise_builtin(machine: Machine, instance: Instance, path: str, row: Row
     in_forward = _inside_forward(machine)
     device: str | None = None
     for state in row.states:
-        if _FROM_ARGUMENT in row.flags:
+        source = bound.get(row.parameters[0].name if _FROM_ARGUMENT in row.flags else f"_{state.name}")
+        if _FROM_ARGUMENT in row.flags or (isinstance(source, Value) and not is_none(source)):
+            made = _made_of(machine, source, row, call)
+            if _FROM_ARGUMENT in row.flags:
+                made.requires_grad = constant(bound.get("freeze")) is False
+            else:
+                made.requires_grad = constant(bound.get("_freeze")) is not True
             machine.store.put(module.kinds, state.name, "parameter")
-            machine.store.put(instance.fields, state.name, _made_of(machine, bound, row, call))
+            machine.store.put(instance.fields, state.name, made)
             continue
         given = bound.get(state.name)
         if isinstance(given, Tensor):
@@ -134,14 +140,12 @@ def _note_reduction(machine: Machine, instance: Instance, bound: dict[str, Any],
         machine.store.put(instance.fields, "reduction", told)
 
 
-def _made_of(machine: Machine, bound: dict[str, Any], row: Row, call: Call) -> Tensor:
-    """The parameter that is made of the first argument, where that is."""
-    given = bound.get(row.parameters[0].name)
+def _made_of(machine: Machine, given: Any, row: Row, call: Call) -> Tensor:
+    """The parameter that is made of an argument, where that is."""
     held = derived(given) if isinstance(given, Tensor) else Tensor(None)
     if isinstance(given, Tensor):
         held.origin = machine.origin("parameter", call.node, call.frame, given.device, row.name, given.origin)
     held.is_parameter = True
-    held.requires_grad = constant(bound.get("freeze", const(True))) is False
     return held
 
 
