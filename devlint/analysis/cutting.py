@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.classes import mro
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.module_moves import move_module
-from devlint.analysis.values import CUT, UNKNOWN, Class, Function, Instance, Value, present
+from devlint.analysis.values import CUT, UNKNOWN, Class, Function, Instance, Lost, Value, present
 from devlint.syntax import ir
 from devlint.syntax.walk import walk
 
@@ -61,10 +61,11 @@ def _called_by_name(function: Function) -> Iterator[Function]:
 
 
 def _forget_tensors(machine: Machine, value: Instance) -> None:
-    """Others may stand in the fields of an object by now; what a module registers is moved, if at all."""
+    """Others may stand in the fields of an object by now, and where none is any more; what a module registers is moved,
+    if at all."""
     kinds = value.module.kinds if value.module is not None else {}
     for name, field in list(value.fields.items()):
-        if not kinds.get(name) and tensors_in(present(field)):
+        if not kinds.get(name) and (isinstance(field, Lost) or tensors_in(present(field))):
             machine.store.put(value.fields, name, UNKNOWN)
 
 
