@@ -39,13 +39,15 @@ class Request:
 @dataclass(slots=True)
 class Outcome:
     """What the analysis told. `failures`: path, program row, reason. `dependencies`: the project files that each file
-    imports, by absolute path; `absent`: files that imports looked for and that were not there."""
+    imports, by absolute path; `absent`: files that imports looked for and that were not there; `uncached`: files in
+    which what was found hangs on others, too, so that it can't be kept for the next run."""
 
     events: list[Event] = field(default_factory=list)
     failures: list[tuple[str, int, str]] = field(default_factory=list)
     statistics: Counter[str] = field(default_factory=Counter)
     dependencies: dict[str, set[str]] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)
+    uncached: set[str] = field(default_factory=set)
 
     def add(self, other: Outcome) -> None:
         """Take over what another analysis told."""
@@ -55,6 +57,7 @@ class Outcome:
         for path, imported in other.dependencies.items():
             self.dependencies.setdefault(path, set()).update(imported)
         self.absent |= other.absent
+        self.uncached |= other.uncached
 
 
 def analyse_project(request: Request, sources: Mapping[str, Source]) -> Outcome:
@@ -67,7 +70,14 @@ def analyse_project(request: Request, sources: Mapping[str, Source]) -> Outcome:
     options = Options(request.file_timeout, request.progress)
     with own.models(request.models):
         analysis = analyse(project, request.worlds, request.wanted, options)
-    return Outcome(analysis.events, analysis.failures, analysis.statistics, analysis.dependencies, analysis.absent)
+    return Outcome(
+        analysis.events,
+        analysis.failures,
+        analysis.statistics,
+        analysis.dependencies,
+        analysis.absent,
+        analysis.uncached,
+    )
 
 
 def analyse(request: Request, sources: Mapping[str, Source]) -> Outcome:

@@ -167,7 +167,8 @@ class Pipeline:
             try:
                 listed = {path: digests[path] for path in fresh}
                 new = components(listed, outcome.dependencies, self.found, frozenset(outcome.absent))
-                cache.save([*new, *hits], digests)
+                kept = [component for component in new if outcome.uncached.isdisjoint(component.files)]
+                cache.save([*kept, *hits], digests)
             except OSError as error:
                 self.report.warnings.append(f"the cache was not written: {error}")
         self.found += unreadable

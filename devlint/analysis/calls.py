@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import ANY_NAME, call_value, has_attribute, truth
@@ -87,16 +88,24 @@ def invoke(
         if machine.trace is not None and SCRIPTED in function.attributes:
             return untraced(machine, lambda: invoke(machine, function, arguments, receiver, is_forward))
         if REMEMBERS in function.attributes:
-            return recall(machine, function, arguments, receiver, lambda: _run(machine, function, arguments, receiver))
-        if GRADIENTS in function.attributes:
-            before = machine.state.makes_leaves
-            makes_leaves = truth(machine, function.attributes[GRADIENTS]) is not True
-            machine.store.set(machine.state, "makes_leaves", makes_leaves)
-            try:
-                return _run(machine, function, arguments, receiver, is_forward)
-            finally:
-                machine.store.set(machine.state, "makes_leaves", before)
+            compute = partial(_run_decorated, machine, function, arguments, receiver)
+            return recall(machine, function, arguments, receiver, compute)
+        return _run_decorated(machine, function, arguments, receiver, is_forward)
     return _run(machine, function, arguments, receiver, is_forward)
+
+
+def _run_decorated(
+    machine: Machine, function: Function, arguments: Call, receiver: Value | None, is_forward: bool = False
+) -> Value:
+    """Run a user function in the gradient mode that it is decorated with."""
+    if GRADIENTS not in function.attributes:
+        return _run(machine, function, arguments, receiver, is_forward)
+    before = machine.state.makes_leaves
+    machine.store.turn(machine.state, "makes_leaves", truth(machine, function.attributes[GRADIENTS]) is not True)
+    try:
+        return _run(machine, function, arguments, receiver, is_forward)
+    finally:
+        machine.store.turn(machine.state, "makes_leaves", before)
 
 
 def _run(
@@ -328,6 +337,7 @@ def _context(machine: Machine, function: Function, arguments: Call, receiver: Va
     ]
     state = machine.state
     parts += [id(state.default_device), id(state.default_type), state.current_device, id(machine.worker)]
+    parts.append(state.makes_leaves)
     parts += [id(machine.trace), *machine.within.items()]
     if receiver is not None:
         parts.append(_key(receiver))
@@ -343,7 +353,8 @@ def _key(value: Value) -> Any:
         content = value.value  # type: ignore[attr-defined]
         return (content.__class__, content) if content.__class__ is not bytes else id(value)
     if kind is Unknown:
-        return (Unknown, value.path)  # type: ignore[attr-defined]
+        path: str | None = value.path  # type: ignore[attr-defined]
+        return (Unknown, path) if path or value is UNKNOWN else id(value)  # others without a name stand for something
     if kind is Scalar:
         return (Scalar, value.low, value.high, value.kind, value.among, value.numbers)  # type: ignore[attr-defined]
     if kind is Array:

@@ -7,7 +7,7 @@ in one run, so that `if use_gpu: model.cuda()` and a later `if use_gpu: x = x.cu
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from devlint.analysis.access import truth
@@ -35,7 +35,7 @@ from devlint.analysis.values import (
 )
 from devlint.analysis.visiting import held
 from devlint.syntax import ir
-from devlint.syntax.walk import dotted, walk
+from devlint.syntax.walk import dotted
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -125,7 +125,7 @@ def stands_guard(machine: Machine, key: ChoiceKey, named: bool, answer: bool) ->
     the default of an option is said by leaving it alone, if it speaks of GPUs: of one that does not
     (`args.pretrained`) nobody has said that there is a GPU, and where there are some, nobody has said how many."""
     text = key if isinstance(key, str) else key[1] if len(key) == 2 else ""
-    if text.startswith("(") and text.endswith(")"):
+    if text.startswith("(") and text.endswith(")") and ") " not in text:
         text = text[1:-1]
     if not text or not asks_for_gpu(text, answer):
         return False
@@ -371,13 +371,26 @@ def _follows(machine: Machine, known: Mapping[ChoiceKey, bool], key: str) -> boo
 def both(machine: Machine, a: Unknown, b: Unknown, *, is_and: bool) -> Unknown:
     """The named condition `a and b` (or `a or b`) of two named ones."""
     assert a.path is not None and b.path is not None
-    first, second = (b.path, a.path) if a.path.startswith("not ") else (a.path, b.path)
+    joined = machine.project.joined
+    first, second = (_bracketed(path, joined, is_and) for path in (a.path, b.path))
+    if first.startswith("not "):
+        first, second = second, first
     if first.startswith("not "):
         first = f"({first})"  # it is not the whole that is denied
     text = f"{first} {'and' if is_and else 'or'} {second}"
+    joined[text] = is_and
     if is_and:
         machine.project.conjuncts[text] = {**_conjuncts(machine, a.path), **_conjuncts(machine, b.path)}
     return Unknown(text, a.named and b.named)
+
+
+def _bracketed(path: str, joined: Mapping[str, bool], is_and: bool) -> str:
+    """A part of a condition as text that tells it from others: in brackets if it is made by the other connective, or
+    denied as a whole."""
+    bare = path.removeprefix("not ")
+    if bare not in joined or (bare == path and joined[bare] is is_and):
+        return path
+    return path.removesuffix(bare) + f"({bare})"
 
 
 def _conjuncts(machine: Machine, path: str) -> dict[str, bool]:
@@ -453,24 +466,30 @@ def _written(node: ir.Expr, symbol: str = "") -> str:
 def _asks_for_change(machine: Machine, test: ir.Compare, frame: Frame) -> bool:
     """Whether a condition asks if something is another than the last time, which is kept for that (`if index != last:
     ...; last = index`), and there was none yet: what was put there to begin with is not what is asked for."""
-    if test not in machine.project.kept:
-        sides = dotted(test.left), dotted(test.right)
-        body = frame.function.body.statements if frame.function is not None else frame.namespace.module.body
-        kept = [_kept(part, sides) for part in walk(body)] if test.operator in ("==", "!=") and all(sides) else []
-        names = {name for name in kept if name}
-        machine.project.kept[test] = names.pop() if len(names) == 1 else ""
-    name = machine.project.kept[test]
-    return any(
-        name and dotted(side) == name and isinstance(held(side, frame), Const) for side in (test.left, test.right)
+    if test.operator not in ("==", "!="):
+        return False
+    body = frame.namespace.module if frame.function is None else frame.function
+    kept = machine.project.kept.get(body)
+    if kept is None:
+        kept = machine.project.kept[body] = frozenset(_kept(body))
+    left, right = dotted(test.left), dotted(test.right)
+    return ((left, right) in kept and isinstance(held(test.left, frame), Const)) or (
+        (right, left) in kept and isinstance(held(test.right, frame), Const)
     )
 
 
-def _kept(part: ir.Node, sides: tuple[str, str]) -> str:
-    """The side to which an assignment gives the other one."""
-    if not isinstance(part, ir.Assign) or len(part.targets) != 1:
-        return ""
-    target = dotted(part.targets[0])
-    return target if (target, dotted(part.value)) in (sides, sides[::-1]) else ""
+def _kept(body: ir.Module | ir.Function) -> Iterator[tuple[str, str]]:
+    """The names that a function or file assigns, each with the name of what it is given."""
+    waiting: list[ir.Node] = list(body.body if isinstance(body, ir.Module) else body.body.statements)
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ir.Assign) and len(part.targets) == 1:
+            names = dotted(part.targets[0]), dotted(part.value)
+            if all(names):
+                yield names
+        elif not isinstance(part, (ir.Function, ir.Class)):
+            for block in ("body", "orelse", "final", "handlers"):
+                waiting += getattr(part, block, None) or ()
 
 
 def _asks_where(machine: Machine, test: ir.Expr) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from devlint.analysis.classes import mro
+from devlint.analysis.classes import find, mro
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.module_moves import move_module
-from devlint.analysis.values import CUT, UNKNOWN, Class, Function, Instance, Lost, Value, present
+from devlint.analysis.values import CUT, UNKNOWN, Class, Function, Instance, Lost, ModuleValue, Value, present
 from devlint.syntax import ir
 from devlint.syntax.walk import walk
 
@@ -38,26 +38,37 @@ def cut(machine: Machine, bound: str, function: Function, arguments: Call, recei
 
 def _speaks(machine: Machine, function: Function) -> bool:
     """Whether a function speaks of devices, or one of the project's that it calls by name, or one that this calls."""
+    bound = len(function.frame.namespace.names)
     known = machine.project.speaking.get(function.node)
-    if known is None:
-        waiting, met, known = [function], {function.node}, False
-        while waiting and not known:
+    if known is None or not (known[1] or known[0] == bound):
+        waiting, met, speaks = [function], {function.node}, False
+        while waiting and not speaks:
             current = waiting.pop()
-            known = current.node.speaks
+            speaks = current.node.speaks
             new = [other for other in _called_by_name(current) if other.node not in met]
             met.update(other.node for other in new)
             waiting += new
-        machine.project.speaking[function.node] = known
-    return known
+        known = machine.project.speaking[function.node] = bound, speaks
+    return known[1]
 
 
 def _called_by_name(function: Function) -> Iterator[Function]:
+    """The functions of the project that a function calls by name, as a method of its own, or as a part of a file."""
     names = function.frame.namespace.names
     for part in walk(function.node.body.statements):
-        if isinstance(part, ir.Call) and isinstance(part.function, ir.Name):
-            other = names.get(part.function.id)
-            if isinstance(other, Function):
-                yield other
+        called = part.function if isinstance(part, ir.Call) else None
+        other: Value | None = None
+        if isinstance(called, ir.Name):
+            other = names.get(called.id)
+        elif isinstance(called, ir.Attribute) and isinstance(called.value, ir.Name):
+            holder = names.get(called.value.id)
+            if isinstance(holder, ModuleValue):
+                other = holder.namespace.names.get(called.name)
+            elif called.value.id == "self" and function.owner is not None:
+                found = find(function.owner, called.name)
+                other = None if found is None else found[0]
+        if isinstance(other, Function):
+            yield other
 
 
 def _forget_tensors(machine: Machine, value: Instance) -> None:

@@ -316,7 +316,8 @@ class ParallelDevice(Event):
     `replica`: a copy that DataParallel made for a GPU is asked for its parameters, and has none. `attribute`: a
     tensor of such a copy is asked for what the program has set on the parameter. `gathered`: the copies return a
     number each, and what the caller gets of them, at the root, is taken for one number. `set`: the module itself is
-    asked for what its forward sets, which only the copies have. `wrapped`: where the wrapper was made, of `elsewhere`.
+    asked for what its forward sets, which only the copies have. `made`: of `elsewhere`, where the
+    module and its wrapper were.
     """
 
     kind: Literal["elsewhere", "replica", "attribute", "gathered", "set"] = "elsewhere"
@@ -324,7 +325,7 @@ class ParallelDevice(Event):
     wrapper: str = "DataParallel"
     expected: str = "cuda:0"
     found: str = "cpu"
-    wrapped: Site | None = None
+    made: tuple[Site | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,7 @@ class Worker:
 
 TRACE: Final = "trace"
 """Under this key of its state, a module or function that was traced keeps what its trace froze."""
-GRADIENTS: Final = "gradients"
+GRADIENTS: Final = "torch.set_grad_enabled"
 """Under this key of its state, or among its attributes, whether a context or a function of a gradient mode asks for
 gradients."""
 SCRIPTED: Final = "torch.jit.script"

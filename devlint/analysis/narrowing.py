@@ -63,6 +63,8 @@ def is_used(machine: Machine, node: ir.Expr, frame: Frame) -> None:
     held = None if names is None else names.get(_name_of(node))
     if names is not None and isinstance(held, Const) and held.value is None and held.site is None:
         machine.store.put(names, _name_of(node), PRESENT)
+        if names is not frame.names:
+            machine.store.epoch += 1
 
 
 def _tell(machine: Machine, node: ir.Expr, frame: Frame, is_there: bool, by_truth: bool = False) -> bool:

@@ -1,7 +1,8 @@
 """What the files around say as text, without being run: whether a project saves any weights.
 
 A project of some size that nowhere does is given its weights by others, who have published them: most such files hold
-tensors of the CPU, and where they were saved its code can't tell. Of a few files by themselves that says nothing.
+tensors of the CPU, and where they were saved its code can't tell. Of a few files by themselves that says nothing, nor
+of a folder that is no project. A text is enough here: what looks like saving is taken for it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from devlint.sources import read_source
 
 if TYPE_CHECKING:
     from devlint.analysis.project import Project
@@ -17,55 +21,65 @@ if TYPE_CHECKING:
 _FEWEST: Final = 8
 """So many files a project has at least that is expected to save what it loads."""
 _MOST: Final = 2_000
-"""Of a project with more files nothing is said."""
+"""Of a project with more files, or folders, nothing is said."""
+_LONGEST: Final = 1_000_000
+"""Nor of one with a longer file, in bytes."""
 _SAVES: Final = re.compile(
-    rb"torch\.save\b|from torch import .*\bsave\b|\.jit\.save\b|save_(?:checkpoint|ckpt|model|state|weight|network|net|"
-    rb"pretrained|params|dict)|Trainer\s*\(|ModelCheckpoint|LightningModule|"
-    rb"(?:accelerator|fabric|model|net|network|policy|agent|trainer|learner|saver|checkpoint\w*|ckpt)\.save\w*\s*\("
+    r"torch\.save\b|from torch import [^#\n]*\bsave\b|from torch import \([^)]*\bsave\b|\.jit\.save\b|"
+    r"save_(?:checkpoint|ckpt|model|state|weight|network|net|pretrained|params|dict)|Trainer\s*\(|ModelCheckpoint|"
+    r"LightningModule"
 )
+_SAVED: Final = re.compile(r"(\w+)\.save\s*\(")
+_OTHERS: Final = frozenset("np numpy plt pyplot fig figure ax img image im grid pil wav wavfile sf df workbook".split())
+"""What saves arrays, pictures, sounds and tables."""
 _MARKS: Final = (".git", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "README.md", "README.rst")
 """What stands at the top of a project: a folder without any may hold files that have nothing to do with each other."""
 _NOT_OWN: Final = frozenset({"node_modules", "site-packages", "build", "dist", "__pycache__"})
 
 
 def saves_nothing(project: Project, path: str) -> bool:
-    """Whether the project around a file saves no weights anywhere, though it has files enough to; what that was seen by
-    is noted for the file, whose findings hang on it."""
-    if project.savers is None:
-        project.savers = _savers(project)
-    told, seen = project.savers
-    project.consulted.setdefault(path, set()).update(seen)
-    return told
+    """Whether the project around a file saves no weights anywhere, though it has files enough to. What is found in the
+    file hangs on the others, and is not kept from one run to the next."""
+    project.uncached.add(path)
+    if project.saves is None:
+        project.saves = _saves(project)
+    return not project.saves
 
 
-def _savers(project: Project) -> tuple[bool, set[str]]:
-    """Whether no file saves, and the files by which that is seen: one that does, or all."""
-    seen: set[str] = set()
+def _saves(project: Project) -> bool:
     if not any(os.path.exists(os.path.join(project.root, name)) for name in _MARKS):
-        return False, seen
+        return True
+    seen = 0
     for path in _files(project.root):
-        seen.add(path)
-        if len(seen) > _MOST:
-            return False, set()
-        content = _content(project, path)
-        if content is None or _SAVES.search(content):
-            return False, {path} if content is not None else set()
-    return (True, seen) if len(seen) >= _FEWEST else (False, set())
+        seen += 1
+        text = None if path is None or seen > _MOST else _text(project, path)
+        if text is None or _SAVES.search(text) or not {found[1] for found in _SAVED.finditer(text)} <= _OTHERS:
+            return True
+    return seen < _FEWEST
 
 
-def _content(project: Project, path: str) -> bytes | None:
-    source = project.sources.get(path)
-    if source is not None:
-        return source.text.encode("utf-8", "replace")
+def _text(project: Project, path: str) -> str | None:
+    """The text of a file, of a notebook that of its code; None where it can't be read."""
     try:
-        with open(path, "rb") as file:
+        if not os.path.isfile(path) or os.path.getsize(path) > _LONGEST:
+            return None
+        source = project.sources.get(path)
+        if source is None and path.endswith(".ipynb"):
+            source = read_source(Path(path), path)
+        if source is not None:
+            return source.text
+        with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
     except OSError:
         return None
 
 
-def _files(root: str) -> Iterator[str]:
-    for folder, folders, names in os.walk(root):
+def _files(root: str) -> Iterator[str | None]:
+    """The Python files and notebooks of a project; None where there are too many folders to look into."""
+    for number, (folder, folders, names) in enumerate(os.walk(root)):
+        if number > _MOST:
+            yield None
+            return
         folders[:] = sorted(
             name
             for name in folders

@@ -34,18 +34,19 @@ class Project:
         self.front_end = front_end
         self.failures: list[tuple[str, int, str]] = []
         self.dependencies: dict[str, set[str]] = {}
-        self.savers: tuple[bool, set[str]] | None = None
-        """Whether no file of the project saves weights, and the files by which that was seen; None: not asked yet."""
-        self.consulted: dict[str, set[str]] = {}
-        """The files that were read for what is found in a file, though it does not import them."""
+        self.saves: bool | None = None
+        """Whether any file of the project may save weights; None: not asked yet."""
+        self.uncached: set[str] = set()
+        """The files in which what is found hangs on others that they do not import."""
         self._modules: dict[str, ir.Module | None] = {}
         self._resolved: dict[tuple[str, int, str], str | None] = {}
         self._exists: dict[str, bool] = {}
         self._rows: tuple[str, list[str]] = ("", [])
         self.given: dict[ir.Node, frozenset[str]] = {}
         """The attributes of a module class that its callers set by a method."""
-        self.speaking: dict[ir.Node, bool] = {}
-        """Whether a function speaks of devices, itself or through those that it calls by name."""
+        self.speaking: dict[ir.Node, tuple[int, bool]] = {}
+        """Whether a function speaks of devices, itself or through those that it calls by name, and how many names its
+        file had when that was seen."""
         self.placing: dict[ir.Node, bool] = {}
         """Whether the methods of a module class give its parameters other data."""
         self.growing: dict[ir.Node, list[ir.Expr]] = {}
@@ -67,10 +68,12 @@ class Project:
         """The names that have no use outside of an `if`."""
         self.asks_where: dict[ir.Node, bool] = {}
         """Whether a condition asks on which device a tensor is."""
-        self.kept: dict[ir.Node, str] = {}
-        """The name under which a function keeps what a condition compares, for the next time; "" where it does not."""
+        self.kept: dict[ir.Module | ir.Function, frozenset[tuple[str, str]]] = {}
+        """The names that a function or file assigns, each with the name of what it is given."""
         self.questions: dict[ir.Node, tuple[ChoiceKey, bool]] = {}
         """What conditions without a name ask, and with which polarity."""
+        self.joined: dict[str, bool] = {}
+        """Whether a named condition is made of others by `and`, or by `or`."""
         self.conjuncts: dict[str, dict[str, bool]] = {}
         """The parts of a named condition `a and b`, with what each must be."""
         self.wrapped: dict[tuple[str, int, int], set[Wrapped]] = {}

@@ -168,8 +168,8 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
                 continue
             names = project.no_tensors.get(event.root.key)
             event = dataclasses.replace(event, no_tensors=frozenset(names)) if names else event
-        if isinstance(event, ParallelDevice) and event.wrapped is not None:
-            if told.setdefault((event.world, event.wrapped.key), event.root) != event.root:
+        if isinstance(event, ParallelDevice) and event.made:
+            if told.setdefault((event.world, *(site and site.key for site in event.made)), event.root) != event.root:
                 continue  # the same module, called again
         if isinstance(event, NameUnbound):
             everywhere = len(where.get(event.root.key, ())) == len(worlds)

@@ -55,14 +55,15 @@ class Options:
 
 @dataclass(slots=True)
 class Analysis:
-    """What came out: events over all worlds, files that failed (path, row, reason), counts, who imported whom, and the
-    files that imports looked for in vain."""
+    """What came out: events over all worlds, files that failed (path, row, reason), counts, who imported whom, the
+    files that imports looked for in vain, and those in which what was found hangs on files that they don't import."""
 
     events: list[Event] = field(default_factory=list)
     failures: list[tuple[str, int, str]] = field(default_factory=list)
     statistics: Counter[str] = field(default_factory=Counter)
     dependencies: dict[str, set[str]] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)
+    uncached: set[str] = field(default_factory=set)
 
 
 def analyse(
@@ -99,8 +100,7 @@ def analyse(
             gc.disable()
     analysis.failures.extend(f for f in project.failures if f not in analysis.failures)
     analysis.dependencies = project.dependencies
-    for path, seen in project.consulted.items():
-        analysis.dependencies.setdefault(path, set()).update(seen)
+    analysis.uncached = project.uncached
     analysis.absent = project.absent
     return analysis
 

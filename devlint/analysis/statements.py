@@ -201,8 +201,10 @@ def is_arm_for_gpu(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -
     if not machine.options or not isinstance(named, str) or not isinstance(test.left, ir.Attribute):
         return False
     machine.quiet += 1
-    value = machine.evaluate(test.left, frame)
-    machine.quiet -= 1
+    try:
+        value = machine.evaluate(test.left, frame)
+    finally:
+        machine.quiet -= 1
     if not isinstance(value, Const) or value.site is None or value.site.key not in machine.options:
         return False
     equal = holds is (test.operator == "==")
@@ -211,14 +213,19 @@ def is_arm_for_gpu(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -
 
 def _tells_numbers(machine: Machine, test: ir.Compare, frame: Frame) -> bool:
     """Whether a comparison tells the number of a GPU, which an option has by its default, from -1."""
-    machine.quiet += 1
-    left, right = machine.evaluate(test.left, frame), machine.evaluate(test.right, frame)
-    machine.quiet -= 1
-    if not isinstance(left, Const) or not isinstance(right, Const) or not isinstance(right.value, int):
+    left, right = held(test.left, frame), _number(test.right)
+    if right is None or not isinstance(left, Const) or left.site is None or test.operator not in COMPARE:
         return False
-    if left.site is None or left.site.key not in machine.gpu_numbers or test.operator not in COMPARE:
-        return False
-    return COMPARE[test.operator](-1, right.value) is not COMPARE[test.operator](left.value, right.value)
+    compare = COMPARE[test.operator]
+    return left.site.key in machine.gpu_numbers and compare(-1, right) is not compare(left.value, right)
+
+
+def _number(node: ir.Expr) -> int | None:
+    """The integer that an expression writes, `0` or `-1`."""
+    if isinstance(node, ir.Unary) and node.operator == "-":
+        number = _number(node.value)
+        return None if number is None else -number
+    return node.value if isinstance(node, ir.Const) and isinstance(node.value, int) else None
 
 
 def _is_for_gpus(machine: Machine, node: ir.If, frame: Frame) -> bool:

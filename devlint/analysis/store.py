@@ -59,6 +59,13 @@ class Store:
             self.log.append((target, slot, True, getattr(target, slot)))
         setattr(target, slot, value)
 
+    def turn(self, target: object, slot: str, value: Any) -> None:
+        """Set a slot by which the contexts of calls are told apart anyway: what is remembered of others still holds."""
+        if getattr(target, slot) is not value:
+            if self.log is not None:
+                self.log.append((target, slot, True, getattr(target, slot)))
+            setattr(target, slot, value)
+
     def open(self) -> bool:
         """Begin to log, if that has not begun. Returns whether it began here (then `close` ends it)."""
         if self.log is None:

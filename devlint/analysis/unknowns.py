@@ -169,6 +169,11 @@ def unknown_attribute(machine: Machine, value: Unknown, name: str, node: ir.Node
     return part
 
 
+_GIVE_MODULES: Final = frozenset(
+    "eval train half float double bfloat16 requires_grad_ children modules named_children named_modules get_submodule "
+    "values items get_decoder get_encoder get_input_embeddings get_output_embeddings".split()
+)
+"""Methods of modules and of what holds them that give modules."""
 _OF_LAYERS: Final = frozenset({"weight", "bias", "data", "grad", "config", "device", "dtype", "shape"})
 """What layers have that is no module: what is made of it moves nothing."""
 
@@ -226,7 +231,8 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     if value in machine.parts:
         if name in _MOVES:
             part_moved(machine, value)
-        return _part_of_part(machine, value) or UNKNOWN
+        elif name in _GIVE_MODULES:
+            return unknown_part(machine, machine.parts[value])
     if machine.loads and name in _OF_MODULES:
         take_for_weights(machine, value)
     made = _moved(machine, name, call) if name in _MOVES else UNKNOWN

@@ -276,7 +276,7 @@ def _is_elsewhere(machine: Machine, value: Instance, first: str, call: Call) -> 
                 wrapper="DataParallel",
                 expected=first,
                 found=tensor.device,
-                wrapped=value.site,
+                made=(value.site, value.state["inner"].site),
             )
             return True
     return False

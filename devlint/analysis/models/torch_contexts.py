@@ -16,11 +16,14 @@ from devlint.analysis.values import (
     UNKNOWN,
     Bound,
     Class,
+    Const,
     DeviceValue,
     External,
     Function,
     Instance,
+    Scalar,
     Tensor,
+    Unknown,
     Value,
     const,
     constant,
@@ -53,12 +56,16 @@ _GRAD_MODE: Final = "torch.autograd.grad_mode"
 @models("torch.no_grad", "torch.autograd.no_grad", "torch.inference_mode", "torch.autograd.inference_mode")
 def no_grad(machine: Machine, call: Call) -> Value:
     """`torch.no_grad()`: what is computed in it is a leaf."""
+    if call.positional and isinstance(call.positional[0], Unknown):
+        return call.positional[0]  # a function of which another decorator left nothing known
     return _grad_mode(machine, call, call.argument(0, "mode"), negated=True)
 
 
 @models("torch.enable_grad", "torch.autograd.enable_grad")
 def enable_grad(machine: Machine, call: Call) -> Value:
     """`torch.enable_grad()`, in a `no_grad` perhaps."""
+    if call.positional and isinstance(call.positional[0], Unknown):
+        return call.positional[0]
     return _grad_mode(machine, call, call.argument(0, "orig_func"), negated=False)
 
 
@@ -75,18 +82,15 @@ def set_grad_enabled(machine: Machine, call: Call) -> Value:
 def _grad_mode(machine: Machine, call: Call, mode: Value | None, *, negated: bool) -> Value:
     """The context, or what is decorated by it without being called (`@torch.no_grad`)."""
     made = Instance(External(_GRAD_MODE), machine.site(call.node, call.frame))
-    enabled = True if mode is None else truth(machine, mode)
-    if isinstance(mode, (Function, Bound, Class)):
-        enabled = True
+    decorates = mode is not None and not isinstance(mode, (Const, Scalar, Unknown))
+    enabled = True if mode is None or decorates else truth(machine, mode)
     made.state[GRADIENTS] = UNKNOWN if enabled is None else const(enabled is not negated)
-    if isinstance(mode, (Function, Bound, Class)):
-        return _decorated(machine, made, mode)
-    return made
+    return _decorated(machine, made, mode) if mode is not None and decorates else made
 
 
 def _set_mode(machine: Machine, gradients: Value) -> None:
     """What the program says; where that is unknown, anything that is computed may be a leaf."""
-    machine.store.set(machine.state, "makes_leaves", truth(machine, gradients) is not True)
+    machine.store.turn(machine.state, "makes_leaves", truth(machine, gradients) is not True)
 
 
 @on(ENTER, _GRAD_MODE)
@@ -106,12 +110,15 @@ def decorate_with_mode(machine: Machine, instance: Instance, call: Call) -> Valu
 
 
 def _decorated(machine: Machine, instance: Instance, value: Value) -> Value:
-    """A function that runs in such a mode; what else is decorated is left as it is."""
-    if isinstance(value, Function):
-        machine.store.put(value.attributes, GRADIENTS, instance.state[GRADIENTS])
+    """A function that runs in such a mode, unless it has one already; what else is decorated is left as it is."""
     if "before" in instance.state:  # it took effect when it was made, and a decorator has no use for that
         _set_mode(machine, instance.state["before"])
-    return value
+    if not isinstance(value, Function) or GRADIENTS in value.attributes:
+        return value
+    made = Function(value.node, value.frame, value.defaults, value.owner)
+    made.kind = value.kind
+    made.attributes = {**value.attributes, GRADIENTS: instance.state[GRADIENTS]}
+    return made
 
 
 @models(
