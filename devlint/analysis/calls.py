@@ -152,6 +152,7 @@ def _run(
     machine.activations.append(Activation(frame.tick, arguments, frame, is_forward, receiver))
     frame.is_manager = function.kind == "contextmanager"
     began = frame.is_manager and machine.store.open()
+    guards = machine.guards
     try:
         signal = machine.block(body.statements, frame)
     except Crash:
@@ -159,6 +160,7 @@ def _run(
             machine.store.close()
         raise
     finally:
+        machine.guards = guards
         if leaves and machine.left_at is not None:
             machine.abroad += machine.steps - machine.left_at
             machine.left_at = None

@@ -362,9 +362,13 @@ def _follows(machine: Machine, known: Mapping[ChoiceKey, bool], key: str) -> boo
         answers = [known[part] is holds if part in known else None for part, holds in parts.items()]
         return False if False in answers else None if None in answers else True
     for other, holds in known.items():
-        parts = machine.project.conjuncts.get(other) if holds and isinstance(other, str) else None
-        if parts is not None and key in parts:
+        parts = machine.project.conjuncts.get(other) if isinstance(other, str) else None
+        if parts is None or key not in parts:
+            continue
+        if holds:
             return parts[key]
+        if all(known.get(part) is needed for part, needed in parts.items() if part != key):
+            return not parts[key]  # the others hold, and not all do
     return None
 
 

@@ -93,6 +93,10 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
         return named_unknown(left, symbol, right) or _membership(left, symbol, right) or BOOL
     if isinstance(left, Const) and isinstance(right, Const):
         _note_count(machine, symbol, left, right, frame)
+        if machine.gpu_numbers and machine.world.device_count == 0:
+            without = _without_gpu(machine, symbol, left, right)
+            if without is not None:
+                return const(without)
         if isinstance(left.value, (int, float)) and isinstance(right.value, (int, float)):
             weigh(machine, node, frame)
         elif left.value.__class__ is DeviceText or right.value.__class__ is DeviceText:
@@ -172,6 +176,17 @@ def _note_count(machine: Machine, symbol: str, left: Const, right: Const, frame:
             none, first = ((compare(n, other.value) if side is left else compare(other.value, n)) for n in (-1, 0))
             if none is not first:
                 machine.testify("option", frame)
+
+
+def _without_gpu(machine: Machine, symbol: str, left: Const, right: Const) -> bool | None:
+    """What the question comes to whether an option names a GPU, where there is none: whoever has none gives -1. None
+    where something else is asked, or every number has the same answer."""
+    compare = COMPARE[symbol]
+    for side, other in ((left, right), (right, left)):
+        if side.site is not None and side.site.key in machine.gpu_numbers and isinstance(other.value, int):
+            none, first = ((compare(n, other.value) if side is left else compare(other.value, n)) for n in (-1, 0))
+            return none if none is not first else None
+    return None
 
 
 def _asks_for_cuda(symbol: str, left: Value, right: Value) -> bool:

@@ -81,6 +81,8 @@ def fork(
     note_either(machine, frame)
     if opened:
         store.close()
+    if signal is None and (first is None) is not (second is None):
+        machine.guards += decision.guards(machine, first is None)  # the function is left where the option says no
     return signal
 
 

@@ -9,7 +9,7 @@ from devlint.analysis.access import binary, iterate
 from devlint.analysis.binding import annotated, bind
 from devlint.analysis.calls import invoke
 from devlint.analysis.checks import note_assertion, note_raise, raises
-from devlint.analysis.choices import COMPARE, decide
+from devlint.analysis.choices import decide
 from devlint.analysis.classes import annotated_fields, find, mro, name_fields
 from devlint.analysis.containers import delete_item, extend
 from devlint.analysis.control import fork
@@ -187,14 +187,11 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
 def is_arm_for_gpu(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> bool:
     """Whether a branch is where an option for the device leads that is `cuda` by its default: `args.device == "cuda"`.
 
-    Whoever has no GPU gives the option another value. So it is with a setting that an object keeps: `if self.cuda:`,
-    and with the number of a GPU that is 0 by its default: `args.gpu >= 0`.
+    Whoever has no GPU gives the option another value. So it is with a setting that an object keeps: `if self.cuda:`.
     """
     if isinstance(test, ir.Attribute):
         is_flag = holds and not machine.device_count and is_gpu_flag(test.name) and asks_for_gpu(test.name, True)
         return is_flag and _is_setting(test.name, frame)
-    if isinstance(test, ir.Compare) and machine.gpu_numbers and _tells_numbers(machine, test, frame):
-        return True
     if not isinstance(test, ir.Compare) or test.operator not in ("==", "!=") or not isinstance(test.right, ir.Const):
         return False
     named = test.right.value
@@ -209,23 +206,6 @@ def is_arm_for_gpu(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -
         return False
     equal = holds is (test.operator == "==")
     return named.startswith("cuda") if equal else named == "cpu"
-
-
-def _tells_numbers(machine: Machine, test: ir.Compare, frame: Frame) -> bool:
-    """Whether a comparison tells the number of a GPU, which an option has by its default, from -1."""
-    left, right = held(test.left, frame), _number(test.right)
-    if right is None or not isinstance(left, Const) or left.site is None or test.operator not in COMPARE:
-        return False
-    compare = COMPARE[test.operator]
-    return left.site.key in machine.gpu_numbers and compare(-1, right) is not compare(left.value, right)
-
-
-def _number(node: ir.Expr) -> int | None:
-    """The integer that an expression writes, `0` or `-1`."""
-    if isinstance(node, ir.Unary) and node.operator == "-":
-        number = _number(node.value)
-        return None if number is None else -number
-    return node.value if isinstance(node, ir.Const) and isinstance(node.value, int) else None
 
 
 def _is_for_gpus(machine: Machine, node: ir.If, frame: Frame) -> bool:

@@ -53,7 +53,10 @@ _TRANSPARENT: Final = "torch.autograd.grad_mode.transparent"
 _GRAD_MODE: Final = "torch.autograd.grad_mode"
 
 
-@models("torch.no_grad", "torch.autograd.no_grad", "torch.inference_mode", "torch.autograd.inference_mode")
+_MODES: Final = ("torch", "torch.autograd", "torch.autograd.grad_mode")
+
+
+@models(*(f"{module}.{name}" for module in _MODES for name in ("no_grad", "inference_mode")))
 def no_grad(machine: Machine, call: Call) -> Value:
     """`torch.no_grad()`: what is computed in it is a leaf."""
     if call.positional and isinstance(call.positional[0], Unknown):
@@ -61,7 +64,7 @@ def no_grad(machine: Machine, call: Call) -> Value:
     return _grad_mode(machine, call, call.argument(0, "mode"), negated=True)
 
 
-@models("torch.enable_grad", "torch.autograd.enable_grad")
+@models(*(f"{module}.enable_grad" for module in _MODES))
 def enable_grad(machine: Machine, call: Call) -> Value:
     """`torch.enable_grad()`, in a `no_grad` perhaps."""
     if call.positional and isinstance(call.positional[0], Unknown):
@@ -69,13 +72,19 @@ def enable_grad(machine: Machine, call: Call) -> Value:
     return _grad_mode(machine, call, call.argument(0, "orig_func"), negated=False)
 
 
-@models("torch.set_grad_enabled", "torch.autograd.set_grad_enabled")
+@models("torch.is_grad_enabled")
+def is_grad_enabled(machine: Machine, call: Call) -> Value:
+    """`torch.is_grad_enabled()`: unless the program has said otherwise, or nobody knows what."""
+    return UNKNOWN if machine.state.makes_leaves else const(True)
+
+
+@models(*(f"{module}.set_grad_enabled" for module in _MODES))
 def set_grad_enabled(machine: Machine, call: Call) -> Value:
     """`torch.set_grad_enabled(mode)`: at once, and as a context until its end."""
     made = _grad_mode(machine, call, call.argument(0, "mode"), negated=False)
     if isinstance(made, Instance):
         made.state["before"] = const(not machine.state.makes_leaves)
-        _set_mode(machine, made.state[GRADIENTS])
+        _set_mode(machine, made.state.get(GRADIENTS, UNKNOWN))
     return made
 
 
@@ -99,7 +108,7 @@ def enter_grad_mode(
 ) -> tuple[Value, Callable[[], None]]:
     """`with torch.no_grad():`."""
     before = value.state.get("before", const(not machine.state.makes_leaves))
-    _set_mode(machine, value.state[GRADIENTS])
+    _set_mode(machine, value.state.get(GRADIENTS, UNKNOWN))
     return NONE, lambda: _set_mode(machine, before)
 
 
@@ -113,11 +122,13 @@ def _decorated(machine: Machine, instance: Instance, value: Value) -> Value:
     """A function that runs in such a mode, unless it has one already; what else is decorated is left as it is."""
     if "before" in instance.state:  # it took effect when it was made, and a decorator has no use for that
         _set_mode(machine, instance.state["before"])
+    if isinstance(value, Bound):
+        return Bound(_decorated(machine, instance, value.function), value.receiver)
     if not isinstance(value, Function) or GRADIENTS in value.attributes:
         return value
     made = Function(value.node, value.frame, value.defaults, value.owner)
     made.kind = value.kind
-    made.attributes = {**value.attributes, GRADIENTS: instance.state[GRADIENTS]}
+    made.attributes = {**value.attributes, GRADIENTS: instance.state.get(GRADIENTS, UNKNOWN)}
     return made
 
 
