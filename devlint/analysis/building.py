@@ -23,6 +23,7 @@ from devlint.analysis.values import (
     Sequence,
     Tensor,
     Value,
+    const,
     constant,
     is_none,
     present,
@@ -81,13 +82,12 @@ def initialise_builtin(machine: Machine, instance: Instance, path: str, row: Row
     in_forward = _inside_forward(machine)
     device: str | None = None
     for state in row.states:
-        source = bound.get(row.parameters[0].name if _FROM_ARGUMENT in row.flags else f"_{state.name}")
-        if _FROM_ARGUMENT in row.flags or (isinstance(source, Value) and not is_none(source)):
+        from_argument = _FROM_ARGUMENT in row.flags
+        source = bound.get(row.parameters[0].name if from_argument else f"_{state.name}")
+        if from_argument or (isinstance(source, Value) and not is_none(source)):
             made = _made_of(machine, source, row, call)
-            if _FROM_ARGUMENT in row.flags:
-                made.requires_grad = constant(bound.get("freeze")) is False
-            else:
-                made.requires_grad = constant(bound.get("_freeze")) is not True
+            frozen = bound.get("freeze" if from_argument else "_freeze", const(from_argument))
+            made.requires_grad = constant(frozen) is False
             machine.store.put(module.kinds, state.name, "parameter")
             machine.store.put(instance.fields, state.name, made)
             continue

@@ -7,11 +7,12 @@ in one run, so that `if use_gpu: model.cuda()` and a later `if use_gpu: x = x.cu
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from devlint.analysis.access import truth
 from devlint.analysis.arguments import ARGUMENT_COUNTS, Arguments
+from devlint.analysis.conditions import follows
 from devlint.analysis.counting import weigh
 from devlint.analysis.devices import note_condition
 from devlint.analysis.dispatch import EVALUATE
@@ -125,7 +126,7 @@ def stands_guard(machine: Machine, key: ChoiceKey, named: bool, answer: bool) ->
     the default of an option is said by leaving it alone, if it speaks of GPUs: of one that does not
     (`args.pretrained`) nobody has said that there is a GPU, and where there are some, nobody has said how many."""
     text = key if isinstance(key, str) else key[1] if len(key) == 2 else ""
-    if text.startswith("(") and text.endswith(")") and ") " not in text:
+    if not isinstance(key, str) and text.startswith("("):
         text = text[1:-1]
     if not text or not asks_for_gpu(text, answer):
         return False
@@ -299,7 +300,7 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
             machine.path.append(used)
             machine.guards += stands_guard(machine, key, named, assumed)
         return YES if assumed is polarity else NO
-    within = _follows(machine, machine.within, key) if machine.within and isinstance(key, str) else None
+    within = follows(machine, machine.within, key) if machine.within and isinstance(key, str) else None
     if within is not None:
         return YES if within is polarity else NO
     settled = machine.settled.get(key)
@@ -349,61 +350,7 @@ def _implied(machine: Machine, key: ChoiceKey) -> bool | None:
                     return answer
     if not machine.assume or not isinstance(key, str):
         return machine.assume.get(key)
-    return _follows(machine, machine.assume, key)
-
-
-def _follows(machine: Machine, known: Mapping[ChoiceKey, bool], key: str) -> bool | None:
-    """What is known of a named condition, itself or as a part of `a and b`, or of all or one of its own parts."""
-    answer = known.get(key)
-    if answer is not None:
-        return answer
-    parts = machine.project.conjuncts.get(key)
-    if parts is not None:
-        answers = [known[part] is holds if part in known else None for part, holds in parts.items()]
-        return False if False in answers else None if None in answers else True
-    for other, holds in known.items():
-        parts = machine.project.conjuncts.get(other) if isinstance(other, str) else None
-        if parts is None or key not in parts:
-            continue
-        if holds:
-            return parts[key]
-        if all(known.get(part) is needed for part, needed in parts.items() if part != key):
-            return not parts[key]  # the others hold, and not all do
-    return None
-
-
-def both(machine: Machine, a: Unknown, b: Unknown, *, is_and: bool) -> Unknown:
-    """The named condition `a and b` (or `a or b`) of two named ones."""
-    assert a.path is not None and b.path is not None
-    joined = machine.project.joined
-    first, second = (_bracketed(path, joined, is_and) for path in (a.path, b.path))
-    if first.startswith("not "):
-        first, second = second, first
-    if first.startswith("not "):
-        first = f"({first})"  # it is not the whole that is denied
-    text = f"{first} {'and' if is_and else 'or'} {second}"
-    joined[text] = is_and
-    if is_and:
-        machine.project.conjuncts[text] = {**_conjuncts(machine, a.path), **_conjuncts(machine, b.path)}
-    return Unknown(text, a.named and b.named)
-
-
-def _bracketed(path: str, joined: Mapping[str, bool], is_and: bool) -> str:
-    """A part of a condition as text that tells it from others: in brackets if it is made by the other connective, or
-    denied as a whole."""
-    bare = path.removeprefix("not ")
-    if bare not in joined or (bare == path and joined[bare] is is_and):
-        return path
-    return path.removesuffix(bare) + f"({bare})"
-
-
-def _conjuncts(machine: Machine, path: str) -> dict[str, bool]:
-    """The parts of which a condition is made by `and`, with what each must be."""
-    known = machine.project.conjuncts.get(path)
-    if known is not None:
-        return known
-    bare = path.removeprefix("not ")
-    return {bare: bare == path}
+    return follows(machine, machine.assume, key)
 
 
 def count_arguments(left: Value, symbol: str, right: Value) -> Answer | None:
@@ -518,14 +465,3 @@ def _is_question_where(test: ir.Expr) -> bool:
 def presence(value: Maybe, there: bool) -> Value:
     """What the question comes to whether a value that may be None is there (or is not)."""
     return BOOL if value.key is None else Answer(value.key, value.there is there)
-
-
-def named_unknown(left: Value, operator: str, right: Value) -> Unknown | None:
-    """The name of a comparison of an unknown with a constant: `args.gpu is None`, `args.device == 'cuda'`."""
-    if isinstance(left, Const) and isinstance(right, Unknown) and operator in ("==", "!="):
-        return named_unknown(right, operator, left)
-    if not (isinstance(left, Unknown) and left.path and isinstance(right, Const)):
-        return None
-    negation = {"!=": "==", "is-not": "is", "not-in": "in"}.get(operator)
-    text = f"{left.path} {negation or operator} {right.value!r}"
-    return Unknown(f"not {text}" if negation else text, left.named)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value, truth
 from devlint.analysis.arguments import Arguments
-from devlint.analysis.choices import COMPARE, count_arguments, named_unknown, presence
+from devlint.analysis.choices import COMPARE, count_arguments, presence
 from devlint.analysis.classes import find, is_open_class
+from devlint.analysis.conditions import named_unknown
 from devlint.analysis.containers import contains
 from devlint.analysis.counting import weigh
 from devlint.analysis.derived import DeviceText

@@ -82,7 +82,7 @@ def fork(
     if opened:
         store.close()
     if signal is None and (first is None) is not (second is None):
-        machine.guards += decision.guards(machine, first is None)  # the function is left where the option says no
+        machine.guards += decision.guards(machine, first is None)  # it is left where the option says no
     return signal
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from devlint.analysis.access import attribute, binary, call_method, call_value, item, iterate
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.binding import bind_name
-from devlint.analysis.choices import both, decide, decide_value
+from devlint.analysis.choices import decide, decide_value
+from devlint.analysis.conditions import both
 from devlint.analysis.control import either
 from devlint.analysis.dispatch import EVALUATE, Call, evaluates
 from devlint.analysis.evidence import note_doubts

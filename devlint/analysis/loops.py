@@ -75,13 +75,13 @@ def loop(
     staying, machine.staying = machine.staying, []
     frame.loops.append(node)
     left: list[tuple[str, Delta, bool]] = []
-    began = machine.round_began
+    began, guards = machine.round_began, machine.guards
     try:
         try:
             signal = _rounds(machine, items, is_open, body, node, frame)
         finally:
             frame.loops.pop()
-            machine.round_began = began
+            machine.round_began, machine.guards = began, guards
             left, frame.leaving = frame.leaving, outer
             machine.weighed = machine.weighed or weighed or (bool(machine.weighs) and not frame.loops)
             machine.weighs |= weighs

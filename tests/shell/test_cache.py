@@ -152,3 +152,25 @@ def test_a_cache_that_cannot_be_written_is_a_warning(project: Path, runs: list[l
     result = check("--output-format", "concise")
     assert result.exit_code == 1
     assert "warning: the cache was not written" in result.stderr
+
+
+def test_what_hangs_on_files_that_nobody_imports_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "README.md").write_text("# Weights are on our page\n")
+    for number in range(8):
+        (tmp_path / f"part{number}.py").write_text("import torch\n")
+    (tmp_path / "demo.py").write_text(
+        "import torch\n"
+        'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+        "model = torch.nn.Linear(2, 2)\n"
+        'model.load_state_dict(torch.load("weights.pth"))\n'
+        "model.to(device)\n"
+    )
+
+    def severity() -> str:
+        result = CliRunner().invoke(cli, ["check", "--isolated", "--output-format", "json", "demo.py"])
+        return str(json.loads(result.stdout)[0]["severity"])
+
+    assert severity() == "advice"
+    (tmp_path / "train.py").write_text("import torch\ntorch.save(torch.nn.Linear(2, 2).state_dict(), 'weights.pth')\n")
+    assert severity() == "error"
