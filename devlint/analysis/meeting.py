@@ -225,6 +225,8 @@ def clash(
             kind, root = "hardcoded", named
         elif kind == "mixed" and own:
             kind = "module-input"
+        elif kind == "mixed":
+            root = _named_despite(tensor, operands, frame, root) or root
         if root.key in told or (told and kind != "factory"):
             continue
         told.add(root.key)
@@ -307,6 +309,33 @@ def _named_here(machine: Machine, tensor: Tensor, operands: Items[tuple[Tensor, 
         if other.origin is not None and other.origin.frame is origin.frame and not other.assumed:
             return None
     return origin.site
+
+
+def _named_despite(tensor: Tensor, operands: Items[tuple[Tensor, Part]], frame: Frame, root: Site) -> Site | None:
+    """Where a function of another file than `root` names CUDA for what meets a tensor that its callers have placed.
+
+    Each caller may choose a device; to let each of them choose CUDA is no mend.
+    """
+    placed = None if tensor.origin is None else tensor.origin.find("moved", "placed")
+    if root.path == frame.namespace.path or placed is None or placed.frame is frame or _names_cpu(placed.node):
+        return None
+    others = [other.origin for other, _ in operands if other.device != tensor.device]
+    for origin in others:
+        if origin is None or origin.kind not in ("moved", "placed") or origin.frame is not frame:
+            return None
+        if not _names_cuda(origin.node):
+            return None
+    return others[0].site if others and others[0] is not None else None
+
+
+def _names_cpu(node: ir.Node | None) -> bool:
+    """Whether a call says itself that it means the CPU."""
+    if not isinstance(node, ir.Call):
+        return False
+    if isinstance(node.function, ir.Attribute) and node.function.name == "cpu":
+        return True
+    written = walk([*node.args, *(value for _, value in node.keywords)])
+    return any(isinstance(part, ir.Const) and part.value == "cpu" for part in written)
 
 
 def _names_cuda(node: ir.Node | None) -> bool:
