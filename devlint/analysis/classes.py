@@ -304,11 +304,20 @@ def _construct_dataclass(machine: Machine, cls: Class, instance: Instance, call:
         value = call.argument(index, name)
         if value is None:
             found = find(cls, name)
-            value = UNKNOWN if call.open or found is None else _field_default(machine, found[0], call)
+            value = UNKNOWN if call.open or found is None else field_default(machine, found[0], call)
         machine.store.put(instance.fields, name, value)
     after = find(cls, "__post_init__")
     if after is not None:
         call_value(machine, Bound(after[0], instance), call.with_arguments([]))
+
+
+def own_fields(cls: Class) -> list[str]:
+    """The fields that a dataclass adds to those of its bases: what is annotated, or what is an `attr.ib()`."""
+    return annotated_fields(cls.node) or [name for name, value in cls.fields.items() if _is_field(value)]
+
+
+def _is_field(value: Value) -> bool:
+    return isinstance(value, Instance) and isinstance(value.cls, External) and value.cls.path == "dataclasses.field"
 
 
 def annotated_fields(node: ir.Class) -> list[str]:
@@ -325,8 +334,10 @@ def annotated_fields(node: ir.Class) -> list[str]:
     return fields
 
 
-def _field_default(machine: Machine, value: Value, call: Call) -> Value:
-    if isinstance(value, Instance) and isinstance(value.cls, External) and value.cls.path == "dataclasses.field":
+def field_default(machine: Machine, value: Value, call: Call) -> Value:
+    """What a field is that is not given, by what the class says of it."""
+    if _is_field(value):
+        assert isinstance(value, Instance)
         factory = value.state.get("default_factory")
         if factory is not None:
             return call_value(machine, factory, call.with_arguments([]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import call_value, path_of
 from devlint.analysis.choices import decide
-from devlint.analysis.classes import annotated_fields
+from devlint.analysis.classes import own_fields
 from devlint.analysis.dispatch import METHODS, MODELS, Call
 from devlint.analysis.frames import Frame
 from devlint.analysis.machine import SCRIPTED
@@ -175,7 +175,7 @@ def _known_decorator(machine: Machine, path: str, value: Value, applied: Value) 
     if isinstance(value, Class):
         if name in ("dataclass", "define", "frozen", "mutable", "s", "attrs") or path == "dataclasses.dataclass":
             inherited = value.dataclass_fields or []
-            value.dataclass_fields = [*inherited, *(f for f in annotated_fields(value.node) if f not in inherited)]
+            value.dataclass_fields = [*inherited, *(f for f in own_fields(value) if f not in inherited)]
             return value
         return value if not isinstance(applied, Unknown) else None
     if path.startswith(_TRANSPARENT) or name in ("override", "final", "njit"):

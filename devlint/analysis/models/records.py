@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
-from devlint.analysis.classes import annotated_fields
+from devlint.analysis.classes import own_fields
 from devlint.analysis.dispatch import Call, models
 from devlint.analysis.enumerations import AUTO
 from devlint.analysis.models.copying import copied
@@ -28,7 +28,16 @@ if TYPE_CHECKING:
 FIELD: Final = "dataclasses.field"
 
 
-@models(FIELD, "attr.ib", "attr.field", "attrs.field", "pydantic.Field")
+@models(
+    FIELD,
+    "attr.ib",
+    "attr.field",
+    "attrs.field",
+    "pydantic.Field",
+    "pydantic.v1.Field",
+    "sqlmodel.Field",
+    "msgspec.field",
+)
 def field(machine: Machine, call: Call) -> Value | None:
     """`field(default=..., default_factory=...)`: what a field is when it is not given."""
     made = Instance(External(FIELD), machine.site(call.node, call.frame))
@@ -47,7 +56,7 @@ def dataclass(machine: Machine, call: Call) -> Value | None:
     if call.positional and isinstance(call.positional[0], Class):
         cls = call.positional[0]
         inherited = cls.dataclass_fields or []
-        own = [name for name in annotated_fields(cls.node) if name not in inherited]
+        own = [name for name in own_fields(cls) if name not in inherited]
         machine.store.set(cls, "dataclass_fields", [*inherited, *own])
         return cls
     return External("dataclasses.dataclass")

@@ -1,0 +1,131 @@
+"""pydantic and msgspec: classes whose instances take their fields by keyword, as their annotations say.
+
+https://docs.pydantic.dev/latest/concepts/models/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from devlint.analysis.access import call_value
+from devlint.analysis.classes import field_default, find, mro
+from devlint.analysis.dispatch import Call, method_models
+from devlint.analysis.models.copying import copied
+from devlint.analysis.values import UNKNOWN, Bound, Class, Const, External, Instance, Mapping, Sequence, Value
+from devlint.syntax import ir
+from devlint.syntax.walk import walk
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+MODELS: Final = (
+    "pydantic.BaseModel",
+    "pydantic.main.BaseModel",
+    "pydantic.v1.BaseModel",
+    "pydantic.generics.GenericModel",
+    "sqlmodel.SQLModel",
+    "msgspec.Struct",
+)
+SETTINGS: Final = ("pydantic.BaseSettings", "pydantic.v1.BaseSettings", "pydantic_settings.BaseSettings")
+"""Models that take what is not given from the environment."""
+
+_CHANGES_ONE: Final = ("field_validator", "validator")
+_CHANGES_ALL: Final = ("model_validator", "root_validator")
+
+_PLAIN: Final = frozenset({"str", "int", "float", "bool", "bytes", "Any", "Optional", "Union", "Literal", "object"})
+"""What an annotation may be made of for a plain value to stay what it is."""
+
+
+def _initialise(machine: Machine, made: Instance, call: Call) -> Value:
+    """`C(name=value, ...)`: what is given, or the default of the field."""
+    cls = made.cls
+    if not isinstance(cls, Class):
+        return made
+    fields = dict(_fields(cls))
+    changed = _changed(cls)
+    by_other_name = not call.keywords.keys() <= fields.keys()
+    from_outside = call.open or any(isinstance(base, External) and base.path in SETTINGS for base in mro(cls))
+    for name, annotation in fields.items():
+        value = call.keywords.get(name)
+        if changed is None or (value is not None and name in changed):
+            value = UNKNOWN
+        elif value is not None:
+            value = _as_annotated(value, annotation)
+        else:
+            value = UNKNOWN if from_outside or by_other_name else _default(machine, cls, name, call)
+        machine.store.put(made.fields, name, value)
+    context: list[Value] = [UNKNOWN]
+    for after in ("model_post_init", "__post_init__"):
+        found = find(cls, after)
+        if found is not None:
+            given = context if after == "model_post_init" else []
+            call_value(machine, Bound(found[0], made), call.with_arguments(given))
+    return made
+
+
+def _fields(cls: Class) -> Iterator[tuple[str, ir.Expr]]:
+    """The fields of a model and of the models that it derives from, with their annotations; the own ones last."""
+    for ancestor in reversed(mro(cls)):
+        if not isinstance(ancestor, Class):
+            continue
+        for statement in ancestor.node.body:
+            target: ir.Expr | None = None
+            annotation: ir.Expr | None = None
+            if isinstance(statement, ir.Annotate):
+                target, annotation = statement.target, statement.annotation
+            elif isinstance(statement, ir.Assign):
+                target, annotation = statement.targets[0], statement.annotation
+            if not isinstance(target, ir.Name) or annotation is None or target.id.startswith("_"):
+                continue
+            if target.id != "model_config" and "ClassVar" not in _names(annotation):
+                yield target.id, annotation
+
+
+def _names(annotation: ir.Expr) -> set[str]:
+    return {
+        part.id if isinstance(part, ir.Name) else part.name
+        for part in walk(annotation)
+        if isinstance(part, (ir.Name, ir.Attribute))
+    }
+
+
+def _changed(cls: Class) -> set[str] | None:
+    """The fields that a validator of the program may change; None where it may be any."""
+    changed: set[str] = set()
+    for ancestor in mro(cls):
+        for statement in ancestor.node.body if isinstance(ancestor, Class) else ():
+            for decorator in statement.decorators if isinstance(statement, ir.Function) else ():
+                called = decorator.function if isinstance(decorator, ir.Call) else decorator
+                name = called.name if isinstance(called, ir.Attribute) else getattr(called, "id", "")
+                if name in _CHANGES_ALL:
+                    return None
+                if name in _CHANGES_ONE and isinstance(decorator, ir.Call):
+                    named = [part.value for part in decorator.args if isinstance(part, ir.Const)]
+                    if len(named) < len(decorator.args) or "*" in named:
+                        return None
+                    changed.update(str(part) for part in named)
+    return changed
+
+
+def _as_annotated(value: Value, annotation: ir.Expr) -> Value:
+    """What a field is that was given a value: a model may be made of a dict, a member of an enumeration of a text."""
+    if isinstance(value, Mapping) or (isinstance(value, Sequence) and any(isinstance(v, Mapping) for v in value.items)):
+        return UNKNOWN
+    if isinstance(value, Const) and value.value is not None and not _names(annotation) <= _PLAIN:
+        return UNKNOWN
+    return value
+
+
+def _default(machine: Machine, cls: Class, name: str, call: Call) -> Value:
+    found = find(cls, name)
+    if found is None:
+        return UNKNOWN
+    value = field_default(machine, found[0], call)
+    if isinstance(value, Const) and value.value is Ellipsis:
+        return UNKNOWN  # it is required
+    return copied(value, {})
+
+
+for _path in (*MODELS, *SETTINGS):
+    method_models(_path, "__init__")(_initialise)

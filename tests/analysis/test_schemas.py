@@ -1,0 +1,96 @@
+"""Classes of pydantic and msgspec: their instances hold what they are given by keyword, or the defaults."""
+
+from __future__ import annotations
+
+import pytest
+
+from devlint.analysis.values import Unknown
+from devlint.worlds import GPU2
+from tests.analysis.programs import Run
+
+SETTINGS = """
+import torch
+from pydantic import BaseModel, Field, field_validator, model_validator
+from typing import ClassVar, Optional
+class Base(BaseModel):
+    device: str = "cuda:0"
+    size: Optional[int] = 4
+    _hidden: int = 5
+    known: ClassVar[int] = 6
+class Context(Base):
+    sizes: list[int] = Field(default_factory=lambda: [1, 2])
+    name: str = Field("x", alias="n")
+    needed: str
+    also: str = Field(...)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "value"),
+    {
+        "Base(device='cpu').device": "cpu",
+        "Base(size=2).device": "cuda:0",
+        "Base(size=None).size": None,
+        "Base()._hidden": 5,
+        "Base().known": 6,
+        "Context(needed='a', also='b').sizes": [1, 2],
+        "Context(needed='a', also='b', size=1).size": 1,
+        "Context(needed='a', also='b').name": "x",
+        "Context(needed='a', also='b').sizes is Context(needed='a', also='b').sizes": False,
+    }.items(),
+)
+def test_fields(made: str, value: object) -> None:
+    assert Run(f"{SETTINGS}r = {made}").python("r") == value
+
+
+def test_what_comes_after() -> None:
+    run = Run(
+        f"{SETTINGS}class C(Base):\n    def model_post_init(self, context):\n        self.device = 'cpu'\n"
+        "class D(Base):\n    def __init__(self, where, **more):\n        super().__init__(device=where, **more)\n"
+        "r = C().device\ns = D('cuda:1', size=1).device"
+    )
+    assert (run.python("r"), run.python("s")) == ("cpu", "cuda:1")
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "Context(also='b').needed",  # this raises
+        "Context(needed='a').also",
+        "Context(n='z', needed='a', also='b').name",
+        "Validated(device='gpu').device",
+        "Checked(device='gpu').device",
+        "Base(**unknown()).device",
+        "Member(kind='a').kind",
+        "Outer(inner={'device': 'cpu'}).inner",
+        "FromOutside().device",
+    ],
+)
+def test_not_known(made: str) -> None:
+    run = Run(
+        f"{SETTINGS}from elsewhere import Kind, unknown\nfrom pydantic_settings import BaseSettings\n"
+        "class Validated(Base):\n    @field_validator('device')\n    def f(cls, v):\n        return 'cuda'\n"
+        "class Checked(Base):\n    @model_validator(mode='before')\n    def f(cls, v):\n        return {}\n"
+        "class Member(BaseModel):\n    kind: Kind\nclass Outer(BaseModel):\n    inner: Base\n"
+        f"class FromOutside(BaseSettings):\n    device: str = 'cuda'\nr = {made}"
+    )
+    assert run.ended and isinstance(run["r"], Unknown)
+
+
+def test_tensors_stay_where_they_are() -> None:
+    run = Run(
+        "import torch, msgspec\nfrom pydantic import BaseModel, ConfigDict\n"
+        "class Batch(BaseModel):\n    model_config = ConfigDict(arbitrary_types_allowed=True)\n    x: torch.Tensor\n"
+        "class Item(msgspec.Struct):\n    x: torch.Tensor\n"
+        "r = Batch(x=torch.rand(2).cuda()).x.device.type\ns = Item(x=torch.rand(2)).x.device.type",
+        GPU2,
+    )
+    assert (run.python("r"), run.python("s")) == ("cuda", "cpu")
+
+
+def test_fields_of_attrs_without_annotations() -> None:
+    run = Run(
+        "import attr\n@attr.s\nclass C:\n    x = attr.ib()\n    y = attr.ib(default=2)\n"
+        "    z = attr.ib(factory=list)\nc = C(1)\nr = (c.x, c.y, c.z, C(3, y=4).y, attr.asdict(c))"
+    )
+    assert run.python("r") == (1, 2, [], 4, {"x": 1, "y": 2, "z": []})
