@@ -18,6 +18,7 @@ from devlint.analysis.dispatch import (
 )
 from devlint.analysis.module_state import ModuleState
 from devlint.analysis.plain_types import METHODS_OF, asked_methods, is_alias, is_plain_instance
+from devlint.analysis.unions import Union
 from devlint.analysis.values import (
     FOLLOWS,
     NONE,
@@ -183,9 +184,14 @@ _TYPES: dict[type, tuple[str, ...]] = {
 
 def is_instance(machine: Machine, value: Value, cls: Value) -> bool | None:
     """Whether `isinstance(value, cls)`; None when that is not known."""
-    if isinstance(cls, Sequence) and not cls.open:
-        answers = [is_instance(machine, value, one) for one in cls.items]
+    members = (
+        cls.members if isinstance(cls, Union) else cls.items if isinstance(cls, Sequence) and not cls.open else None
+    )
+    if members is not None:
+        answers = [is_instance(machine, value, one) for one in members]
         return True if True in answers else None if None in answers else False
+    if isinstance(cls, Const) and cls.value is None:
+        return None if isinstance(value, Unknown) else isinstance(value, Const) and value.value is None
     if not isinstance(cls, (Class, External)):
         return None
     if isinstance(value, Instance):

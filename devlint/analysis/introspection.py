@@ -20,6 +20,7 @@ from devlint.analysis.classes import (
 from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.instances import class_of, fields_as_dict
 from devlint.analysis.machine import text_of
+from devlint.analysis.unions import Union
 from devlint.analysis.values import (
     BOOL,
     NONE,
@@ -112,6 +113,7 @@ def is_subclass_call(machine: Machine, call: Call) -> Value | None:
         return BOOL
     cls, others = call.positional
     choices = others.items if isinstance(others, Sequence) and not others.open else [others]
+    choices = others.members if isinstance(others, Union) else choices
     answers = [is_subclass(cls, other) for other in choices]
     return const(True) if True in answers else BOOL if None in answers else const(False)
 

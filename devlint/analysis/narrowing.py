@@ -48,7 +48,13 @@ def narrow(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> None:
 
 def _admits_none(classes: list[ir.Expr]) -> bool:
     """Whether None may be an instance of what an `isinstance` asks for: `type(None)`, or what is computed."""
-    return not all(isinstance(part, (ir.Name, ir.Attribute, ir.Display)) for part in walk(classes))
+    return not all(_is_class(part) for part in walk(classes))
+
+
+def _is_class(part: ir.Node) -> bool:
+    return isinstance(part, (ir.Name, ir.Attribute, ir.Display)) or (
+        isinstance(part, ir.Binary) and part.operator == "|"
+    )
 
 
 _EQUALITIES = {"is": True, "==": True, "is-not": False, "!=": False}

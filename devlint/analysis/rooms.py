@@ -32,6 +32,7 @@ from devlint.analysis import (
     statements,
     tensor_methods,
     tensors,
+    unions,
     unknowns,
 )
 from devlint.analysis.models import (
@@ -150,6 +151,7 @@ __all__ = [
     "torch_functions",
     "transformers",
     "transforms",
+    "unions",
     "unknowns",
     "unmovable",
     "vision",

@@ -118,6 +118,11 @@ class V:
     def __add__(self, other): return V(self.n + other.n)
     def __setitem__(self, k, v): self.n = v
 v = V(1) + V(2); w = V(0); w["k"] = 7; result = (v.n, w.n)
+class K: pass
+class L(K): pass
+Number = int | float | None
+result = (isinstance([1], list | tuple), isinstance(L(), int | K), isinstance(None, Number), isinstance("a", Number))
+result = (issubclass(L, int | K), isinstance(L(), str | int), isinstance(2.5, Number | str), isinstance(K, K | None))
 class Known:
     def __contains__(self, key): return key == 1
 result = (1 in Known(), 2 in Known(), 2 not in Known())
