@@ -286,6 +286,8 @@ def bind_parameters(machine: Machine, function: Function, arguments: Call, recei
         names[parameters.variadic_keyword] = Mapping(extra, None, arguments.open)
     elif keywords:
         misfits = misfits or not keywords.keys() <= names.keys()
+    if keywords and any(name in keywords for name in parameters.positional[parameters.only : count]):
+        misfits = True  # given twice
     if misfits and not arguments.open and _is_written_so(function, arguments):
         raise Crash
     if parameters.annotations:

@@ -57,7 +57,10 @@ def derived(tensor: Tensor, rank: int | None = -1) -> Tensor:
 
 def is_any_content(value: Tensor) -> bool:
     """Whether the tensor stands for anything that a file of unknown content holds: a dict, a number, a name."""
-    return value.rank is None and value.origin is not None and value.origin.kind == "loaded"
+    origin = value.origin
+    if origin is not None and origin.kind == "left-behind":
+        origin = origin.previous
+    return value.rank is None and origin is not None and origin.kind == "loaded"
 
 
 def may_be_module(value: Tensor) -> bool:
@@ -90,16 +93,21 @@ def first_size(value: Tensor) -> Value:
     return SIZE if value.size is None else COUNT if value.size == ANY_SIZE else const(value.size)
 
 
+def other_size(value: Tensor) -> Value:
+    """The length of a dimension behind the first: of an empty tensor it may be 0, too."""
+    return COUNT if value.size == 0 else SIZE
+
+
 def shape(value: Tensor) -> Value:
     """`tensor.shape`."""
     rank = value.rank
     if rank is not None and rank < SOME_RANK:
-        items: list[Value] = [SIZE] * rank
+        items: list[Value] = [other_size(value)] * rank
         if rank:
             items[0] = first_size(value)
         made = Sequence("tuple", items)
     else:
-        made = Sequence("tuple", [COUNT if value.size == ANY_SIZE else SIZE, SIZE], True)
+        made = Sequence("tuple", [COUNT if value.size == ANY_SIZE else SIZE, other_size(value)], True)
     made.is_shape = True
     return made
 

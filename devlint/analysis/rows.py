@@ -383,7 +383,7 @@ def _create(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> Va
 
 def _like_device(machine: Machine, target: Value, call: Call, operation: str) -> str | None:
     if isinstance(target, Tensor):
-        return target.device
+        return None if is_any_content(target) else target.device
     return resolve(machine, target, call.node, call.frame, operation)
 
 

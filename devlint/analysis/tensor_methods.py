@@ -25,6 +25,7 @@ from devlint.analysis.results import (
     dtype_of,
     first_size,
     is_any_content,
+    other_size,
     shape,
 )
 from devlint.analysis.rows import apply_row
@@ -380,7 +381,7 @@ def method_get_device(machine: Machine, value: Tensor, call: Call, name: str) ->
 def method_size(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     """`tensor.size()`, `tensor.size(0)`."""
     if call.positional or call.keywords:
-        return first_size(value) if constant(call.argument(0, "dim")) == 0 else SIZE
+        return first_size(value) if constant(call.argument(0, "dim")) == 0 else other_size(value)
     return shape(value)
 
 
