@@ -34,23 +34,39 @@ _OTHERS: Final = frozenset("np numpy plt pyplot fig figure ax img image im grid 
 """What saves arrays, pictures, sounds and tables."""
 _MARKS: Final = (".git", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "README.md", "README.rst")
 """What stands at the top of a project: a folder without any may hold files that have nothing to do with each other."""
+_OWN: Final = ("LICENSE", "LICENSE.txt", "LICENSE.md", "pyproject.toml", "setup.py")
 _NOT_OWN: Final = frozenset({"node_modules", "site-packages", "build", "dist", "__pycache__"})
 
 
 def saves_nothing(project: Project, path: str) -> bool:
-    """Whether the project around a file saves no weights anywhere, though it has files enough to. What is found in the
-    file hangs on the others, and is not kept from one run to the next."""
+    """Whether the project around a file saves no weights anywhere, though it has files enough to, or the project that
+    was copied into it with its license does not. What is found in the file hangs on the others, and is not kept from
+    one run to the next."""
     project.uncached.add(path)
-    if project.saves is None:
-        project.saves = _saves(project)
-    return not project.saves
+    return not all(_saves(project, folder) for folder in {str(project.root), _copied(project, path)})
 
 
-def _saves(project: Project) -> bool:
-    if not any(os.path.exists(os.path.join(project.root, name)) for name in _MARKS):
+def _copied(project: Project, path: str) -> str:
+    """The innermost folder around a file that is a project of its own, by its license or what installs it."""
+    folder, root = os.path.dirname(path), str(project.root)
+    while folder.startswith(root + os.sep):
+        if any(os.path.exists(os.path.join(folder, name)) for name in _OWN):
+            return folder
+        folder = os.path.dirname(folder)
+    return root
+
+
+def _saves(project: Project, folder: str) -> bool:
+    if folder not in project.saves:
+        project.saves[folder] = _any_saves(project, folder)
+    return project.saves[folder]
+
+
+def _any_saves(project: Project, folder: str) -> bool:
+    if not any(os.path.exists(os.path.join(folder, name)) for name in (*_MARKS, *_OWN)):
         return True
     seen = 0
-    for path in _files(project.root):
+    for path in _files(folder):
         seen += 1
         text = None if path is None or seen > _MOST else _text(project, path)
         if text is None or _SAVES.search(text) or not {found[1] for found in _SAVED.finditer(text)} <= _OTHERS:

@@ -34,8 +34,8 @@ class Project:
         self.front_end = front_end
         self.failures: list[tuple[str, int, str]] = []
         self.dependencies: dict[str, set[str]] = {}
-        self.saves: bool | None = None
-        """Whether any file of the project may save weights; None: not asked yet."""
+        self.saves: dict[str, bool] = {}
+        """Whether any file below a folder may save weights, of the folders that were asked of."""
         self.uncached: set[str] = set()
         """The files in which what is found hangs on others that they do not import."""
         self._modules: dict[str, ir.Module | None] = {}

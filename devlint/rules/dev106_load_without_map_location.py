@@ -58,7 +58,8 @@ Who saved the file decides. What a program that saves loads is its own, and left
 advice: one that the program downloads, that a notebook or document gives to its readers, that a file which the
 program imports names, and the program does not, that `torch.jit.load` reads, for most are exported on the CPU, or that
 is loaded in a project of eight files or more (with a README, a `pyproject.toml` or the like at its top) of which no
-file saves weights, as far as its text tells: then others have published it. So is a load beside programs of the same
+file saves weights, as far as its text tells: then others have published it. A project that was copied into another
+with its license, or with what installs it, stands for itself. So is a load beside programs of the same
 run that bring weights to the CPU before they save them; those nearest to it in the folders are asked.""",
     why="""\
 A checkpoint remembers the device of each tensor. One that was saved on a GPU can't be loaded without a GPU, unless

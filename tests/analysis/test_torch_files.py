@@ -364,3 +364,23 @@ def test_what_a_project_loads_that_saves_nothing_others_have_published(tmp_path:
     assert severities() == ["advice"]
     (tmp_path / "part3.py").write_text("import torch\ntorch.save(torch.nn.Linear(2, 2).state_dict(), 'weights.pth')\n")
     assert severities() == ["error"]
+
+
+def test_a_project_that_was_copied_with_its_license_saves_for_itself(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# Trains, and speaks\n")
+    (tmp_path / "train.py").write_text("import torch\ntorch.save(torch.nn.Linear(2, 2).state_dict(), 'weights.pth')\n")
+    copied = tmp_path / "vendored" / "speech"
+    (copied / "model").mkdir(parents=True)
+    loading = copied / "model" / "demo.py"
+    loading.write_text(LOADING)
+    for number in range(8):
+        (copied / f"part{number}.py").write_text("import torch\n")
+
+    def severities() -> list[str]:
+        return [f.severity for f in check([loading], Config(root=tmp_path)) if f.code == "DEV106"]
+
+    assert severities() == ["error"]
+    (copied / "LICENSE").write_text("Do with it what you like.\n")
+    assert severities() == ["advice"]
+    (copied / "part3.py").write_text("import torch\ntorch.save(torch.nn.Linear(2, 2).state_dict(), 'weights.pth')\n")
+    assert severities() == ["error"]
