@@ -1,9 +1,12 @@
-"""What plain Python values lack: they live on no device, and `.to()`, `.cuda()`, `.cpu()` or `.device` is an error."""
+"""What plain Python values lack: they live on no device, and `.to()`, `.cuda()`, `.cpu()` or `.device` is an error; and
+the methods that a module of the program's own lacks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from devlint.analysis.access import ANY_NAME, has_attribute
+from devlint.analysis.classes import external_bases, mro
 from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import ATTRIBUTE, on
 from devlint.analysis.events import MoveOnArray
@@ -11,7 +14,7 @@ from devlint.analysis.frames import Locals
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import ancestors, missing
 from devlint.analysis.plain_types import type_name
-from devlint.analysis.values import Const, Mapping, Method, Sequence, Value
+from devlint.analysis.values import Class, Const, Instance, Mapping, Method, Sequence, Value
 from devlint.semantics import errors
 from devlint.syntax import ir
 
@@ -89,6 +92,22 @@ def _is_past_doubt(frame: Frame) -> bool:
             return True
         part = part.outer if part.function is not None else None
     return False
+
+
+_PLAIN_BASES: Final = frozenset({"torch.nn.Module", "builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
+
+
+def lacks_method(machine: Machine, value: Instance, name: str) -> bool:
+    """Whether a module of the program's own surely has no such attribute: no class in sight gives it one, and no file
+    that was read writes it."""
+    module, cls = value.module, value.cls
+    if machine.protocol or module is None or module.unsure or not isinstance(cls, Class) or ANY_NAME in value.state:
+        return False
+    if name.startswith("_") or not _PLAIN_BASES.issuperset(external_bases(cls)) or machine.state.replaced:
+        return False
+    if any(isinstance(base, Class) and base.node.decorators for base in mro(cls)):
+        return False
+    return has_attribute(machine, value, name) is False and not machine.project.assigns(name)
 
 
 @on(ATTRIBUTE, Sequence)

@@ -10,7 +10,7 @@ from devlint.analysis.backward import wait_for_module
 from devlint.analysis.calls import invoke, untraced
 from devlint.analysis.classes import find, modelled
 from devlint.analysis.dispatch import METHODS, Call
-from devlint.analysis.machine import SCRIPTED, TRACE, Trace
+from devlint.analysis.machine import SCRIPTED, TRACE, Crash, Trace
 from devlint.analysis.meeting import Part, meet, operands_in
 from devlint.analysis.models import parallel
 from devlint.analysis.module_state import HIDDEN
@@ -153,6 +153,8 @@ def call_builtin(machine: Machine, value: Instance, call: Call) -> Value:
     if path is None:
         return _call_opaque(machine, value, call) if HIDDEN in value.fields else UNKNOWN
     if path == "torch.nn.Sequential" and module.children is not None:
+        if len(call.positional) > 1 and not call.open:
+            raise Crash("TypeError")  # it takes one input
         result: Value = call.positional[0] if call.positional else UNKNOWN
         for child in in_order(value):
             result = call_value(machine, child, Call([result], {}, call.node, call.frame))

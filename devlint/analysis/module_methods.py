@@ -11,6 +11,7 @@ from devlint.analysis.building import initialise_builtin
 from devlint.analysis.classes import external_bases, find, is_open_class, modelled
 from devlint.analysis.counting import leaves_nothing
 from devlint.analysis.dispatch import Call, on
+from devlint.analysis.lacking import lacks_method
 from devlint.analysis.leaves import refuse_copy
 from devlint.analysis.loads import take_for_weights
 from devlint.analysis.machine import SCRIPTED, TRACE, Crash
@@ -84,6 +85,8 @@ def module_method(machine: Machine, value: Instance, name: str, call: Call) -> V
     if getter is not None:
         return call_value(machine, module_attribute(machine, value, name, call.node, call.frame), call)
     miss_wrapped(machine, value, name, call.node, call.frame)
+    if lacks_method(machine, value, name):
+        raise Crash("AttributeError")
     return UNKNOWN
 
 

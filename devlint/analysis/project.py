@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
@@ -134,6 +135,11 @@ class Project:
             source = self.source(path)
             self._rows = (path, [] if source is None else split_rows(source.text))
         return self._rows[1]
+
+    def assigns(self, name: str) -> bool:
+        """Whether a file that was read gives anything an attribute of this name, as far as its text tells."""
+        given = re.compile(rf"\.{re.escape(name)}\s*=[^=]|attr\(.*['\"]{re.escape(name)}['\"]")
+        return any(module is not None and given.search(module.text) for module in self._modules.values())
 
     def text_at(self, site: Site) -> str:
         """The program text at a site, on one line."""

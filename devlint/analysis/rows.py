@@ -113,6 +113,8 @@ def host_library(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) 
     given = any(isinstance(value, Tensor) for value in call.values())
     for position, value in enumerate(call.values()):
         if "delegates" in row.flags and isinstance(value, Tensor):
+            if "refuses" in row.flags and not value.assumed and not is_any_content(value):
+                raise Crash("TypeError")
             continue
         for tensor in _direct(value) if "direct-only" in row.flags else tensors_in(value, 2):
             known = tensor is value and position < len(row.parameters)
