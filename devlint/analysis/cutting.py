@@ -32,8 +32,34 @@ def cut(machine: Machine, bound: str, function: Function, arguments: Call, recei
                 move_module(machine, value, None, arguments.node, arguments.frame)
     for value in (receiver, *arguments.positional, *arguments.keywords.values()):
         if isinstance(value, Instance) and isinstance(value.cls, Class):
-            _forget_tensors(machine, value)
+            _forget(machine, value, _written(machine, function))
     return CUT
+
+
+def _written(machine: Machine, function: Function) -> frozenset[str]:
+    """The attributes that a function writes, of whatever it may be, itself or through those that it calls by name."""
+    known = machine.project.written.get(function.node)
+    if known is None:
+        targets = (target for reached in _reached(function) for target in _targets(reached.node))
+        known = frozenset(target.name for target in targets if isinstance(target, ir.Attribute))
+        machine.project.written[function.node] = known
+    return known
+
+
+def _targets(node: ir.Function) -> Iterator[ir.Node]:
+    for part in walk(node.body.statements):
+        if isinstance(part, (ir.Assign, ir.Augment)):
+            yield from walk(part.targets if isinstance(part, ir.Assign) else part.target)
+
+
+def _reached(function: Function) -> list[Function]:
+    """A function, and those of the project that it calls by name, and so on."""
+    reached, met = [function], {function.node}
+    for current in reached:
+        new = [other for other in _called_by_name(current) if other.node not in met]
+        met.update(other.node for other in new)
+        reached += new
+    return reached
 
 
 def _speaks(machine: Machine, function: Function) -> bool:
@@ -41,13 +67,7 @@ def _speaks(machine: Machine, function: Function) -> bool:
     bound = len(function.frame.namespace.names)
     known = machine.project.speaking.get(function.node)
     if known is None or not (known[1] or known[0] == bound):
-        waiting, met, speaks = [function], {function.node}, False
-        while waiting and not speaks:
-            current = waiting.pop()
-            speaks = current.node.speaks
-            new = [other for other in _called_by_name(current) if other.node not in met]
-            met.update(other.node for other in new)
-            waiting += new
+        speaks = any(other.node.speaks for other in _reached(function))
         known = machine.project.speaking[function.node] = bound, speaks
     return known[1]
 
@@ -71,12 +91,12 @@ def _called_by_name(function: Function) -> Iterator[Function]:
             yield other
 
 
-def _forget_tensors(machine: Machine, value: Instance) -> None:
-    """Others may stand in the fields of an object by now, and where none is any more; what a module registers is moved,
-    if at all."""
+def _forget(machine: Machine, value: Instance, written: frozenset[str]) -> None:
+    """What a call writes stands in the fields of an object by now, and others may where tensors stood, or where none is
+    any more; what a module registers is moved, if at all."""
     kinds = value.module.kinds if value.module is not None else {}
     for name, field in list(value.fields.items()):
-        if not kinds.get(name) and (isinstance(field, Lost) or tensors_in(present(field))):
+        if not kinds.get(name) and (name in written or isinstance(field, Lost) or tensors_in(present(field))):
             machine.store.put(value.fields, name, UNKNOWN)
 
 

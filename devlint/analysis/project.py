@@ -48,6 +48,8 @@ class Project:
         self.speaking: dict[ir.Node, tuple[int, bool]] = {}
         """Whether a function speaks of devices, itself or through those that it calls by name, and how many names its
         file had when that was seen."""
+        self.written: dict[ir.Node, frozenset[str]] = {}
+        """The attributes that a function writes, itself or through those that it calls by name."""
         self.placing: dict[ir.Node, bool] = {}
         """Whether the methods of a module class give its parameters other data."""
         self.growing: dict[ir.Node, list[ir.Expr]] = {}

@@ -6,7 +6,7 @@ import pytest
 
 from devlint.analysis.events import MixedDevices
 from devlint.analysis.modules import registered
-from devlint.analysis.values import Instance
+from devlint.analysis.values import Instance, Unknown
 from devlint.worlds import GPU2
 from tests.analysis.analysed import analysed
 from tests.analysis.programs import Run
@@ -76,3 +76,33 @@ def test_calls_that_are_left_out(name: str, body: str, device: str | None) -> No
     net = run["net"]
     assert isinstance(net, Instance)
     assert {tensor.device for tensor, _, _ in registered(net)} == {device}
+
+
+WRITING = """
+import torch
+class Forecaster:
+    def __init__(self, device):
+        self.device = torch.device(device)
+        self.name = "a"
+        self.best = None
+    def place(self, device, n):
+        if n:
+            return self.place(device, n - 1)
+        self._now(device)
+        return self
+    def _now(self, device):
+        self.device, self.best = device, 1
+f = Forecaster("cuda")
+f.place("cpu", 40)
+"""
+
+
+def test_what_a_call_that_is_left_out_may_have_written_is_not_known() -> None:
+    run = Run(WRITING, GPU2)
+    found = run["f"]
+    assert isinstance(found, Instance)
+    assert {name: isinstance(found.fields[name], Unknown) for name in ("device", "name", "best")} == {
+        "device": True,
+        "name": False,
+        "best": True,
+    }
