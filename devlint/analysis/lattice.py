@@ -52,6 +52,13 @@ if TYPE_CHECKING:
 _MAX_NUMBERS = 8
 """Of more integers than these only the least and the greatest are known."""
 _OPTIONAL = (Tensor, Instance, DeviceValue, Sequence, Mapping)
+
+
+def _names_place(entry: Any) -> bool:
+    """Whether an entry of a slot says where something is, and since when."""
+    return isinstance(entry, tuple) and isinstance(entry[0], str) and parse_device(entry[0]) is not None
+
+
 _REGISTERED = ("parameter", "buffer")
 
 
@@ -103,7 +110,12 @@ class Loss:
                 return [self.values(x, y) for x, y in zip(a, b, strict=True)]
             return a if len(a) >= len(b) else b  # open now: what is in it is known, if it is there
         if a.__class__ is dict and b.__class__ is dict:
-            return {key: self.join(a.get(key, MISSING), b.get(key, MISSING)) for key in {**a, **b}}
+            keys = {**a, **b}
+            one_sided = {key for key in a.keys() ^ b.keys() if _names_place(keys[key])}
+            if one_sided:
+                self.lost = True  # something is there on one side alone, an optimizer's state
+                keys = {key: None for key in keys if self.behind is None or key not in one_sided}
+            return {key: self.join(a.get(key, MISSING), b.get(key, MISSING)) for key in keys}
         if a.__class__ is bool and b.__class__ is bool:
             return True  # flags of objects (open, unsure) are true when in doubt
         if a.__class__ is int and b.__class__ is int:

@@ -544,3 +544,14 @@ def test_parts_of_a_condition_are_answered_together(condition: str, worlds: list
 def test_a_question_that_is_not_asked_fails_where_cuda_is_needed(body: str, fails: bool) -> None:
     (event,) = [item for item in analysed("import torch\n" + body).events if isinstance(item, AvailabilityNotCalled)]
     assert (event.error is not None) is fails
+
+
+def test_a_state_that_an_optimizer_has_behind_a_flag_alone() -> None:
+    found = mixed(
+        "net = torch.nn.Linear(2, 2)\noptimizer = torch.optim.Adam(net.parameters())\n"
+        "if args.half:\n    optimizer.load_state_dict(torch.load('a', map_location='cpu'))\n"
+        "net.cuda() if torch.cuda.is_available() else net\nnet(x.to(net.weight.device)).sum().backward()\n"
+        "optimizer.step()\n"
+    )
+    assert {when[0] for _, _, when in found} == {("args.half", True)}
+    assert {row for row, _, _ in found} == {7}
