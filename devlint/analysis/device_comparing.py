@@ -121,7 +121,11 @@ def _compared(
 ) -> None:
     if error is not None and machine.trying:
         raise Crash
-    if error is None and (_asked_both_ways(machine.connective, node) or _only_moves(machine.branching, node)):
+    if error is None and (
+        _asked_both_ways(machine.connective, node)
+        or _only_moves(machine.branching, node)
+        or _is_moved_behind(machine.branching, node, frame)
+    ):
         return
     machine.emit(
         DeviceCompared,
@@ -151,6 +155,36 @@ def _only_moves(branch: ir.If | None, node: ir.Compare) -> bool:
         and statement.value.function.name == "to"
         for statement in branch.body
     )
+
+
+def _is_moved_behind(branch: ir.If | None, node: ir.Compare, frame: Frame) -> bool:
+    """Whether a function gives what is there already as it is, and else moved: a move to where it is gives the same."""
+    if branch is None or branch.test is not node or node.operator != "==" or frame.function is None:
+        return False
+    if len(branch.body) != 1 or not isinstance(branch.body[0], ir.Return):
+        return False
+    behind = branch.orelse or _behind(branch, frame.function.body.statements)
+    given = behind[0].value if behind and isinstance(behind[0], ir.Return) else None
+    function = given.function if isinstance(given, ir.Call) else None
+    return (
+        isinstance(function, ir.Attribute)
+        and function.name == "to"
+        and isinstance(node.left, ir.Attribute)
+        and ir.same(function.value, node.left.value)
+    )
+
+
+def _behind(branch: ir.If, statements: list[ir.Stmt]) -> list[ir.Stmt]:
+    """The statements of the same block behind a branch."""
+    for index, statement in enumerate(statements):
+        if statement is branch:
+            return statements[index + 1 :]
+        for name in ("body", "orelse"):
+            inner = getattr(statement, name, None)
+            found = _behind(branch, inner) if isinstance(inner, list) else []
+            if found:
+                return found
+    return []
 
 
 def _moves_there(statement: ir.Stmt, node: ir.Compare) -> bool:
