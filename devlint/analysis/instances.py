@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value, iterate
@@ -290,6 +291,10 @@ def _named_parts(value: Instance) -> list[Value]:
     return [value.fields[name] for name in value.state["names"]]
 
 
+_MADE_TRUE: Final = re.compile(r".*(?:Compose|Transform|Pipeline|Model|Network|Processor|Tokenizer|Logger|Writer|Loss)")
+"""Classes of other libraries whose objects are made to do something, and hardly ever empty."""
+
+
 @on(TRUTH, Instance)
 def instance_truth(machine: Machine, value: Instance) -> bool | None:
     """An instance is true unless it has a length; a container of modules has as many as it holds."""
@@ -297,8 +302,11 @@ def instance_truth(machine: Machine, value: Instance) -> bool | None:
         if value.cls.path not in CONTAINERS:
             return True
         return bool(members(value)) if value.module.children is not None else None
+    if isinstance(value.cls, External):
+        name = value.cls.path.rpartition(".")[2]
+        return True if value.cls.path.startswith("torch") or _MADE_TRUE.fullmatch(name) else None
     if find(value.cls, "__len__") or find(value.cls, "__bool__") or not isinstance(value.cls, Class):
-        return True if isinstance(value.cls, External) and value.cls.path.startswith("torch") else None
+        return None
     return None if is_open_class(value.cls) and value.module is None else True
 
 

@@ -60,7 +60,7 @@ def unavailable(
         literal=literal,
         operation=operation,
         kind=kind,
-        at_import=machine.importing > 0,
+        at_import=machine.importing > 0 and _is_run_by_import(machine, site),
         hidden=hidden,
         guarded=machine.guards > 0,
         is_option=_is_an_option(machine, literal, index),
@@ -71,6 +71,19 @@ def unavailable(
         return gone(machine)
     die(machine)
     return POISON
+
+
+def _is_run_by_import(machine: Machine, site: Site) -> bool:
+    """Whether what happens while files are imported is the doing of the file where it stands: at module level, or in
+    functions that it calls there. What the module level of another file calls is that one's work."""
+    inside = False
+    for activation in reversed(machine.activations):
+        if activation.frame.namespace.path != site.path:
+            return not inside
+        inside = True
+        if activation.call.frame.function is None:
+            return activation.call.frame.namespace.path == site.path
+    return True
 
 
 def _is_an_option(machine: Machine, literal: Site | None, index: int | None) -> bool:
