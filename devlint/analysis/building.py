@@ -8,7 +8,7 @@ from devlint.analysis.access import iterate
 from devlint.analysis.classes import is_module_class
 from devlint.analysis.devices import resolve
 from devlint.analysis.dispatch import METHODS, Call
-from devlint.analysis.module_state import ModuleState
+from devlint.analysis.module_state import UNNAMED, ModuleState
 from devlint.analysis.modules import CONTAINERS, forget_places
 from devlint.analysis.opaque import hide_members, hide_parameters, is_opaque
 from devlint.analysis.replacing import registers_elsewhere
@@ -187,6 +187,8 @@ def _fill_container(machine: Machine, instance: Instance, path: str, call: Call)
                 _register(machine, instance, str(key), value, call)
             if first.open:
                 machine.store.set(module, "unsure", True)
+            if first.rest is not None:
+                _register(machine, instance, UNNAMED, first.rest, call)
             if path == "torch.nn.Sequential":
                 machine.store.set(module, "children", None if first.open else list(first.items.values()))
         return

@@ -22,10 +22,12 @@ from devlint.analysis.module_modes import set_mode
 from devlint.analysis.module_moves import apply_registered, cast_module, move
 from devlint.analysis.modules import (
     MODULE_METHODS,
+    add_unnamed,
     builtin_path,
     is_dictionary,
     miss_wrapped,
     module_attribute,
+    name_of_member,
     named_modules,
     named_tensors,
     own_children,
@@ -403,7 +405,7 @@ def _dictionary(machine: Machine, value: Instance, name: str, call: Call) -> Val
     if not is_dictionary(value):
         return UNKNOWN
     assert value.module is not None
-    pairs = [(const(n), v) for n, v in value.fields.items() if value.module.kinds.get(n)]
+    pairs = [(name_of_member(n), v) for n, v in value.fields.items() if value.module.kinds.get(n)]
     if name == "keys":
         return Sequence("list", [key for key, _ in pairs], value.module.unsure)
     if name == "values":
@@ -424,6 +426,8 @@ def _update(machine: Machine, value: Instance, name: str, call: Call) -> Value:
         machine.store.put(value.fields, str(key), part)
     if given.open:
         machine.store.set(value.module, "unsure", True)
+    if given.rest is not None:
+        add_unnamed(machine, value, given.rest, call.node, call.frame)
     return NONE
 
 

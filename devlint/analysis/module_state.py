@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 HIDDEN: Final = "*"
 """The field of a module of another library that stands for all of its parameters."""
+UNNAMED: Final = "?"
+"""Stands for the members of a ModuleDict whose names are not known."""
 TABLES: Final = {"_modules": "module", "_parameters": "parameter", "_buffers": "buffer"}
 """The dicts in which a module registers, and what each holds."""
 CONVERTED: Final = "converted"

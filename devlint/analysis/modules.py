@@ -13,7 +13,7 @@ from devlint.analysis.events import Choice, ModuleHasNoDevice, Way, Wrapped, Wra
 from devlint.analysis.leaves import note_unregistered, refuse_copy
 from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import rewrite
-from devlint.analysis.module_state import HIDDEN, TABLES, ModuleState
+from devlint.analysis.module_state import HIDDEN, TABLES, UNNAMED, ModuleState
 from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, forget_place, item_of_opaque, unknown_part
 from devlint.analysis.replacing import replaced
 from devlint.analysis.results import device_of
@@ -21,6 +21,7 @@ from devlint.analysis.values import (
     BOOL,
     POISON,
     SLICE,
+    STRING,
     UNKNOWN,
     Bound,
     Class,
@@ -389,7 +390,7 @@ def module_item(machine: Machine, value: Instance, index: Value, node: ir.Node, 
         return item_of_opaque(machine, value, index, node, frame)
     if isinstance(index, Const):
         if isinstance(index.value, str):
-            return value.fields.get(index.value, UNKNOWN)
+            return value.fields.get(index.value) or value.fields.get(UNNAMED, UNKNOWN)
         if isinstance(index.value, int) and module.children is not None and not is_dictionary(value):
             parts = [part for _, part in members(value)]
             try:
@@ -400,7 +401,26 @@ def module_item(machine: Machine, value: Instance, index: Value, node: ir.Node, 
         if index is SLICE:
             return _slice(value, module)
         return module.children[0] if len(module.children) == 1 else _any_child(machine, module.children)
+    if is_dictionary(value) and not isinstance(index, Const):
+        parts = [present(value.fields[name]) for name, kind in module.kinds.items() if kind]
+        return _any_child(machine, parts) if parts else UNKNOWN
     return UNKNOWN
+
+
+def add_unnamed(machine: Machine, value: Instance, new: Value, node: ir.Node, frame: Frame) -> None:
+    """Give a ModuleDict a member whose name is not known: one stands for all of these, if they are alike."""
+    new = present(new)
+    before = value.fields.get(UNNAMED)
+    if before is not None:
+        new = _any_child(machine, [before, new])
+    register_attribute(machine, value, UNNAMED, new, node, frame)
+    machine.store.epoch += 1
+    machine.store.put(value.fields, UNNAMED, new)
+
+
+def name_of_member(name: str) -> Value:
+    """The name of a member of a ModuleDict, where it is known."""
+    return STRING if name == UNNAMED else const(name)
 
 
 def _slice(value: Instance, module: ModuleState) -> Instance:
@@ -450,5 +470,5 @@ def iterate_module(machine: Machine, value: Instance) -> Iteration | None:
         )
         return None if inside is None else Iteration([inside], True)
     if is_dictionary(value):
-        return Iteration([const(name) for name, kind in module.kinds.items() if kind], module.unsure)
+        return Iteration([name_of_member(name) for name, kind in module.kinds.items() if kind], module.unsure)
     return Iteration([part for _, part in members(value)], module.unsure)

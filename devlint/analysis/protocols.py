@@ -8,6 +8,7 @@ from devlint.analysis.access import assign_attribute, call_value
 from devlint.analysis.classes import find, modelled
 from devlint.analysis.dispatch import ASSIGN_ITEM, BINARY, Call, on
 from devlint.analysis.module_state import HIDDEN, ModuleState
+from devlint.analysis.modules import add_unnamed, is_dictionary
 from devlint.analysis.values import Bound, Const, Instance, Value
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ def _assign_member(
             machine.store.set(module, "children", children)
     else:
         machine.store.set(module, "unsure", True)
+        if is_dictionary(value) and not isinstance(index, Const):
+            add_unnamed(machine, value, new, node, frame)
 
 
 @on(BINARY, Instance)
