@@ -368,12 +368,16 @@ class WrapperMissing(Event):
 
 @dataclass(frozen=True, slots=True)
 class ToHost(Event):
-    """A CUDA tensor was given to code that works on host memory: `.numpy()`, `np.asarray`, a plotting function."""
+    """A CUDA tensor was given to code that works on host memory: `.numpy()`, `np.asarray`, a plotting function.
+
+    `further`: how many more rows of the same function read parameters of the same module, from the same move on.
+    """
 
     operand: Operand | None = None
     function: str = ".numpy()"
     kind: Literal["numpy", "library"] = "numpy"
     needs_detach: bool = False
+    further: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from devlint.analysis.events import (
     NameUnbound,
     ParallelDevice,
     Site,
+    ToHost,
     VisibleDevices,
     WrapperMissing,
 )
@@ -158,7 +159,7 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
     refused = {e.site.key for e in found if isinstance(e, _CHECKED) and e.checked and e.world == "cpu"}
     told: dict[tuple[Any, ...], Site] = {}
     kept: list[Event] = []
-    for event in found:
+    for event in _first_reads(found):
         if isinstance(event, _CHECKED) and event.checked and event.site.key in refused:
             continue
         if isinstance(event, MixedDevices):
@@ -255,6 +256,32 @@ def _counted(events: Iterable[Event]) -> list[Event]:
         first = places[min(places)]
         kept.append(dataclasses.replace(first, further=len(places) - 1))
     return kept
+
+
+def _first_reads(events: list[Event]) -> list[Event]:
+    """Of the parameters of one module that the host reads in one function, after it was moved once, the first, with
+    the number of the others: to bring the module back, or to read from a copy, mends all of them."""
+    groups: dict[tuple[Any, ...], list[ToHost]] = {}
+    for event in events:
+        if isinstance(event, ToHost) and event.operand is not None and event.operand.marks:
+            newest = event.operand.marks[-1]
+            if newest.kind == "module-moved":
+                caller = event.calls[-1].key if event.calls else None
+                groups.setdefault((event.world, event.site.path, caller, newest.site.key), []).append(event)
+    first: dict[int, int] = {}
+    others: set[int] = set()
+    for group in groups.values():
+        rows = {event.root.row for event in group}
+        earliest = min(group, key=lambda event: event.root.key)
+        first[id(earliest)] = len(rows) - 1
+        others.update(id(event) for event in group if event.root != earliest.root)
+    return [
+        dataclasses.replace(event, further=first[id(event)])
+        if isinstance(event, ToHost) and id(event) in first
+        else event
+        for event in events
+        if id(event) not in others
+    ]
 
 
 def _other_fence(event: VisibleDevices, project: Project) -> bool:

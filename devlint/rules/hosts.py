@@ -22,6 +22,9 @@ def diagnose(event: ToHost) -> Iterator[Diagnosis]:
         message += f", and what it is given holds a tensor on {operand.device}" + (f" ({how})" if how else "")
     elif operand is not None:
         message += f": {text.described(operand, event.root)}"
+    if event.further:
+        more = "1 more row reads" if event.further == 1 else f"{event.further} more rows read"
+        message += f", and {more} from that module"
     yield Diagnosis(event.root, message, event, text.operand_trace(event, operand, f"{needs} here"))
 
 
