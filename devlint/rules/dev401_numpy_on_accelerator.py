@@ -14,8 +14,8 @@ RULE = Rule(
     summary="A CUDA tensor is converted to a numpy array.",
     what=(
         "`t.numpy()`, `np.asarray(t)` or `np.array(t)` while `t` is on the accelerator. `.item()`, `.tolist()`, "
-        "`float(t)` and `.numpy(force=True)` copy by themselves and are silent. Of the parameters of one module that are "
-        "read in one function the first is reported, with how many rows follow: to move the module back mends all."
+        "`float(t)` and `.numpy(force=True)` copy by themselves and are silent. Of the parameters of one module that "
+        "are read in one function the first is reported, with how many rows follow: to move the module back mends all."
     ),
     why=(
         "A numpy array shares the memory of the tensor it is made from, and numpy can't see GPU memory. torch doesn't "
