@@ -67,9 +67,10 @@ def fork(
         machine.one_sided.add(choice.site.key)
     lost_before, loss.lost = loss.lost, False  # what a side has lost within itself lies behind another condition
     loss.behind = behind(decision)
+    loss.sides = (decision.chosen(True), decision.chosen(False)) if decision.is_free else None
     loss.counts_gpus = counts_gpus(decision.key)
     signal = _rejoin(machine, frame, decision, first, second, first_delta, second_delta)
-    loss.behind, loss.counts_gpus = None, False
+    loss.behind, loss.sides, loss.counts_gpus = None, None, False
     loss.lost = loss.lost or machine.grown != grown  # with a layer more it is another network
     if first is None and second is None and _varies(machine, decision, frame):
         keep_sides(machine, first_delta, {identity: entry[3] for identity, entry in second_delta.items()})

@@ -48,6 +48,7 @@ from devlint.semantics.devices import parse_device
 
 if TYPE_CHECKING:
     from devlint.analysis.choices import ChoiceKey
+    from devlint.analysis.events import Choice
 
 _MAX_NUMBERS = 8
 """Of more integers than these only the least and the greatest are known."""
@@ -69,9 +70,10 @@ class Loss:
     the first. `counts_gpus`: that condition is an option about GPUs, so that numbers may be those of GPUs. `bounds`:
     whether what two integers become lies between them, as behind a branch; of what stands for more than was seen (items
     of a container, ways out of a loop) nobody knows. `bounded`: how often that was said. `files`: the names of
-    the files that the program has saved, on whatever way: who forgets the name of one forgets what it holds."""
+    the files that the program has saved, on whatever way: who forgets the name of one forgets what it holds. `sides`:
+    what a path says on the one side and on the other of the condition whose sides are being joined."""
 
-    __slots__ = ("lost", "either", "named", "hidden", "behind", "counts_gpus", "bounds", "bounded", "files")
+    __slots__ = ("lost", "either", "named", "hidden", "behind", "counts_gpus", "bounds", "bounded", "files", "sides")
 
     def __init__(self) -> None:
         self.files: set[Any] = set()
@@ -80,6 +82,7 @@ class Loss:
         self.named = False
         self.hidden = False
         self.behind: tuple[ChoiceKey, bool] | None = None
+        self.sides: tuple[Choice, Choice] | None = None
         self.counts_gpus = False
         self.bounds = True
         self.bounded = 0
@@ -110,12 +113,12 @@ class Loss:
                 return [self.values(x, y) for x, y in zip(a, b, strict=True)]
             return a if len(a) >= len(b) else b  # open now: what is in it is known, if it is there
         if a.__class__ is dict and b.__class__ is dict:
-            keys = {**a, **b}
-            one_sided = {key for key in a.keys() ^ b.keys() if _names_place(keys[key])}
-            if one_sided:
-                self.lost = True  # something is there on one side alone, an optimizer's state
-                keys = {key: None for key in keys if self.behind is None or key not in one_sided}
-            return {key: self.join(a.get(key, MISSING), b.get(key, MISSING)) for key in keys}
+            joined = {key: self.join(a.get(key, MISSING), b.get(key, MISSING)) for key in {**a, **b}}
+            for key in a.keys() ^ b.keys() if self.sides is not None else ():
+                if _names_place(joined[key]) and self.sides is not None:
+                    joined[key] = (*joined[key], self.sides[key not in a])  # an optimizer's state, on this side alone
+                    self.lost = True
+            return joined
         if a.__class__ is bool and b.__class__ is bool:
             return True  # flags of objects (open, unsure) are true when in doubt
         if a.__class__ is int and b.__class__ is int:

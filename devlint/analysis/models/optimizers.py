@@ -9,7 +9,7 @@ from devlint.analysis.access import call_method, call_value, iterate
 from devlint.analysis.classes import external_bases
 from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, METHODS, Call, method_models, models, on
-from devlint.analysis.events import MixedDevices, MovedParameter, Operand, Site
+from devlint.analysis.events import Choice, MixedDevices, MovedParameter, Operand, Site
 from devlint.analysis.leaves import moved_leaf
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, meet
@@ -190,7 +190,7 @@ def _keep_state(machine: Machine, value: Instance, call: Call) -> None:
     """State is made where a parameter is at its first step; later steps need both together."""
     if any(tensor.device == POISON for tensor in value.state.get("params", ())):
         return  # a program that has crashed makes no step
-    devices: dict[int, tuple[str, Site]] = dict(value.state.get("devices", {}))
+    devices: dict[int, Any] = dict(value.state.get("devices", {}))
     site = machine.site(call.node, call.frame)
     for tensor in value.state.get("params", ()):
         if tensor.device is None:
@@ -199,9 +199,27 @@ def _keep_state(machine: Machine, value: Instance, call: Call) -> None:
         if before is None:
             devices[id(tensor)] = (tensor.device, site)
         elif before[0] != tensor.device:
-            _clash(machine, tensor, before[0], before[1], site)
+            _clash_behind(machine, tensor, before, site)
             break
     machine.store.put(value.state, "devices", devices)
+
+
+def _clash_behind(machine: Machine, tensor: Tensor, before: Any, site: Site) -> None:
+    """Tell of a clash with a state that is there behind conditions alone, if it can be there on this path."""
+    state_device, made, *choices = before
+    answers = {_asked(choice): choice.value for choice in machine.path}
+    if any(answers.get(_asked(choice), choice.value) is not choice.value for choice in choices):
+        return
+    depth = len(machine.path)
+    machine.path += [choice for choice in choices if _asked(choice) not in answers]
+    try:
+        _clash(machine, tensor, state_device, made, site)
+    finally:
+        del machine.path[depth:]
+
+
+def _asked(choice: Choice) -> object:
+    return choice.condition or (choice.site and choice.site.key)
 
 
 def _clash(machine: Machine, tensor: Tensor, state_device: str, made: Site, site: Site) -> None:
