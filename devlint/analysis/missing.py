@@ -60,7 +60,7 @@ def unavailable(
         literal=literal,
         operation=operation,
         kind=kind,
-        at_import=machine.importing > 0 and _is_run_by_import(machine, site),
+        at_import=machine.importing > 0 and (not machine.path or _is_run_by_import(machine, site)),
         hidden=hidden,
         guarded=machine.guards > 0,
         is_option=_is_an_option(machine, literal, index),
@@ -75,7 +75,7 @@ def unavailable(
 
 def _is_run_by_import(machine: Machine, site: Site) -> bool:
     """Whether what happens while files are imported is the doing of the file where it stands: at module level, or in
-    functions that it calls there. What the module level of another file calls is that one's work."""
+    functions that it calls there. What the module level of another file calls behind options is its users' choice."""
     inside = False
     for activation in reversed(machine.activations):
         if activation.frame.namespace.path != site.path:

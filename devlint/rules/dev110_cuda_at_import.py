@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from devlint.analysis.events import DeviceUnavailable
@@ -76,7 +77,9 @@ def at_import(event: DeviceUnavailable, context: TextContext) -> Iterator[Diagno
     """CUDA is used while a library module is being imported."""
     if speaker(event) != RULE.code:
         return
-    message = f"importing this module runs `{context.text(event.site)}`, which needs CUDA"
+    elsewhere = next((call.path for call in reversed(event.calls) if call.path != event.site.path), None)
+    here = "this module" if elsewhere is None or not event.function else f"`{os.path.basename(elsewhere)}`"
+    message = f"importing {here} runs `{context.text(event.site)}`, which needs CUDA"
     help_text = "create it when it is needed, on the device of the tensors that it meets"
     severity: Severity | None = "advice" if event.in_tests else None
     yield Diagnosis(event.site, message, event, trail(event, event.site), help_text, severity=severity)
