@@ -240,7 +240,7 @@ def _owners(machine: Machine, parameter: Tensor, computed: bool) -> Iterator[tup
     origin = parameter.origin if computed else None
     for activation in machine.activations:
         receiver = activation.receiver
-        if activation.is_forward and isinstance(receiver, Instance) and receiver.module is not None:
+        if (activation.is_forward or computed) and isinstance(receiver, Instance) and receiver.module is not None:
             tensors = [tensor for tensor, _, _ in registered(receiver)]
             if any(tensor is parameter or (tensor.origin is origin is not None) for tensor in tensors):
                 yield activation, receiver

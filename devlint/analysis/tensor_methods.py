@@ -279,6 +279,8 @@ def moved(machine: Machine, value: Tensor, device: str | None, call: Call, note:
     note_transfer(machine, value, device, call)
     if value.origin is not None and not call.unused:
         machine.sent.add(value.origin.first())
+        if value.device == "cpu" and device not in (None, POISON):
+            machine.served[value.origin] = machine.tick()  # from here on it is whose who has both
     made = Tensor(
         device,
         value.rank,

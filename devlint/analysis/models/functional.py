@@ -25,6 +25,7 @@ from devlint.analysis.values import (
     Sequence,
     Value,
     const,
+    is_none,
 )
 
 if TYPE_CHECKING:
@@ -271,11 +272,15 @@ def combinations(machine: Machine, call: Call) -> Value | None:
 
 @models("itertools.groupby")
 def groupby(machine: Machine, call: Call) -> Value | None:
-    """`groupby(xs, key)`: groups of unknown keys."""
+    """`groupby(xs, key)`: groups, nobody knows of which items; a key is an item, or what is made of one."""
     if not call.positional:
         return UNKNOWN
     found = items_of(machine, call.positional[0], call)
-    return lazy([Sequence("tuple", [UNKNOWN, lazy(found.items, True)])], True)
+    made = call.argument(1, "key")
+    key = join_all(machine, found.items) if found.items else UNKNOWN
+    if made is not None and not is_none(made):
+        key = call_value(machine, made, call.with_arguments([key]))
+    return lazy([Sequence("tuple", [key, lazy(found.items, True)])], True)
 
 
 @models("itertools.accumulate")

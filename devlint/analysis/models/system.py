@@ -12,7 +12,7 @@ from devlint.analysis.access import call_value, iterate
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.dispatch import ENTER, INSTANCE_ATTRIBUTES, MODELS, VALUES, Call, method_models, models, on
 from devlint.analysis.machine import Crash
-from devlint.analysis.plain import compute, join_all, path_text
+from devlint.analysis.plain import compute, index_number, join_all, path_text
 from devlint.analysis.sequences import rewrite
 from devlint.analysis.values import (
     BOOL,
@@ -195,9 +195,18 @@ def choice(machine: Machine, call: Call) -> Value | None:
     return UNKNOWN if found is None else join_all(machine, found.items)
 
 
-@models("random.sample", "random.choices")
+@models("random.sample")
 def sample(machine: Machine, call: Call) -> Value | None:
-    """`random.sample(xs, k)`: some of them."""
+    """`random.sample(xs, k)`: some of them; all, in some order, where there are no more."""
+    found = iterate(machine, call.positional[0], call.node, call.frame) if call.positional else None
+    if found is not None and not found.open and index_number(call.argument(1, "k") or UNKNOWN) == len(found.items):
+        return Sequence("list", list(found.items))
+    return choices(machine, call)
+
+
+@models("random.choices")
+def choices(machine: Machine, call: Call) -> Value | None:
+    """`random.choices(xs, k=n)`: some of them."""
     found = iterate(machine, call.positional[0], call.node, call.frame) if call.positional else None
     if found is None or not found.items:
         return Sequence("list", [], True)
