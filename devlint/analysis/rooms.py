@@ -36,6 +36,7 @@ from devlint.analysis import (
     unknowns,
 )
 from devlint.analysis.models import (
+    abstract,
     argparse,
     availability,
     averaging,
@@ -81,6 +82,7 @@ from devlint.analysis.models import (
 )
 
 __all__ = [
+    "abstract",
     "argparse",
     "arrays",
     "attribute_names",
