@@ -8,6 +8,7 @@ from devlint.analysis.dispatch import VALUES, Call, executes, models
 from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.machine import Crash, text_of
 from devlint.analysis.plain import ancestors
+from devlint.analysis.unimportable import is_unimportable
 from devlint.analysis.values import (
     UNKNOWN,
     Const,
@@ -40,6 +41,8 @@ def import_statement(machine: Machine, node: ir.Import, frame: Frame) -> None:
             top = name
             name_bound = alias
         if value is None:
+            if is_unimportable(machine.project, name, 0, frame.namespace.path):
+                raise Crash(_MISSING)
             _note_need(machine, name, frame.namespace.path)
             value = External(top)
         machine.store.put(frame.names, name_bound, value)
@@ -49,6 +52,12 @@ def import_statement(machine: Machine, node: ir.Import, frame: Frame) -> None:
 def import_from(machine: Machine, node: ir.ImportFrom, frame: Frame) -> None:
     """`from module import name as alias`."""
     module = machine.project.import_module(machine, node.module, node.level, frame.namespace)
+    if (
+        module is None
+        and node.module
+        and is_unimportable(machine.project, node.module, node.level, frame.namespace.path)
+    ):
+        raise Crash(_MISSING)
     prefix = "." * node.level + node.module
     for name, alias in node.names:
         if name == "*":

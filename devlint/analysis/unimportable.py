@@ -1,0 +1,75 @@
+"""Parts of the project's own packages that are imported and do not exist: the import raises on every machine.
+
+What a build, a tool or a user's hand adds to a package is not in sight, and neither are packages that are installed
+under the same name: where there is a doubt, the part may be there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from devlint.analysis.project import Project
+
+_MADE: Final = re.compile(
+    r"_.*|.*(?:version|pb2|proto|config|settings|secret|local|private|credential|key|constant|path|param|"
+    r"cuda|cpu|cpp|cython|ext|kernel|native|build|generated|op|ops)s?(?:_.*)?"
+)
+"""Names of what a build, a tool or a user makes."""
+_AMBIGUOUS: Final = frozenset("accelerate datasets detectron2 diffusers evaluate fairseq gym mmcv peft timm".split())
+"""Libraries whose names projects give their own folders, too."""
+_BUILDERS: Final = ("setup.py", "CMakeLists.txt", "meson.build", "build.py", "Makefile")
+_MOVES_PATH: Final = re.compile(r"__path__|sys\.modules|extend_path|sys\.path|import_hook|__getattr__")
+_LONGEST: Final = 200_000
+
+
+def is_unimportable(project: Project, name: str, level: int, importer: str) -> bool:
+    """Whether an import names a part that a package of the project surely does not have."""
+    above, _, last = name.rpartition(".")
+    source = project.source(importer)
+    if source is None or source.kind != "python" or not last or _MADE.fullmatch(last):
+        return False
+    if not level and (not above or above.partition(".")[0] in _AMBIGUOUS):
+        return False
+    package = project.resolve(above, level, importer)
+    if package is None or os.path.basename(package) != "__init__.py":
+        return False
+    folder = os.path.dirname(package)
+    if any(entry.partition(".")[0] == last for entry in _entries(folder)):
+        return False
+    if any(_speaks(project, path, _MOVES_PATH) for path in (package, importer)) or _is_built(project, folder, last):
+        return False
+    project.uncached.add(importer)  # it hangs on what is not there
+    return True
+
+
+def _entries(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _speaks(project: Project, path: str, of: re.Pattern[str]) -> bool:
+    source = project.source(path)
+    return source is None or of.search(source.text) is not None
+
+
+def _is_built(project: Project, folder: str, last: str) -> bool:
+    """Whether what builds the project, in this folder or above, names the part."""
+    root = str(project.root)
+    while folder.startswith(root):
+        for name in _BUILDERS:
+            try:
+                path = os.path.join(folder, name)
+                with open(path, encoding="utf-8", errors="replace") as file:
+                    if last in file.read(_LONGEST):
+                        return True
+            except OSError:
+                continue
+        if folder == root:
+            return False
+        folder = os.path.dirname(folder)
+    return False
