@@ -264,6 +264,10 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
     if answer is not None:
         note_condition(machine, value, test, frame)
         return YES if answer else NO
+    if machine.protocol:
+        wanted = _asks_for_cuda(test)
+        if wanted is not None:  # what is not known of the inputs is where those are that are taken to be somewhere
+            return YES if wanted is machine.world.has_cuda else NO
     polarity = True
     named = False
     if isinstance(value, Maybe) and truth(machine, value.value):
@@ -449,6 +453,23 @@ def _asks_where(machine: Machine, test: ir.Expr) -> bool:
     if known is None:
         known = machine.project.asks_where[test] = _is_question_where(test)
     return known
+
+
+def _asks_for_cuda(test: ir.Expr) -> bool | None:
+    """The answer on CUDA to a question that asks of what kind the device of a tensor is: `x.device.type == "cuda"`."""
+    if isinstance(test, ir.Attribute):
+        return True if test.name == "is_cuda" else None
+    if not isinstance(test, ir.Compare) or test.operator not in ("==", "!="):
+        return None
+    asked, name = test.left, test.right
+    if not (isinstance(asked, ir.Attribute) and asked.name == "type" and isinstance(name, ir.Const)):
+        return None
+    if not (isinstance(asked.value, ir.Attribute) and asked.value.name == "device") or name.value not in (
+        "cuda",
+        "cpu",
+    ):
+        return None
+    return (test.operator == "==") is (name.value == "cuda")
 
 
 def _is_question_where(test: ir.Expr) -> bool:

@@ -240,7 +240,7 @@ class Loss:
             self.named = self.named or (a.device is not None and b.device is not None)
         device = a.device if a.device == b.device else None
         rank = a.rank if a.rank == b.rank else SOME_RANK if a.rank and b.rank else None
-        joined = Tensor(device, rank, a.origin if device else None)
+        joined = Tensor(device, rank, a.origin if device or a.origin is b.origin else None)
         if device is None:
             joined.behind = a.behind or b.behind or (None if self.behind is None else self.behind[0])
         joined.assumed = a.assumed and b.assumed
