@@ -25,6 +25,7 @@ from devlint.analysis.values import (
     Array,
     Bound,
     Class,
+    Const,
     Function,
     Instance,
     Mapping,
@@ -188,7 +189,22 @@ def mapping_item(machine: Machine, value: Mapping, index: Value, node: ir.Node, 
         return UNKNOWN
     if isinstance(node, ir.Subscript) and misses_by_index(value, index):
         tell_missing_key(machine, node.index, node.value, node, frame, f"KeyError: {key_of(index)!r}")
+    if isinstance(index, Const) and not value.open and _holds_keywords(machine, node, frame):
+        raise Crash("KeyError")
     return missing(machine)
+
+
+def _holds_keywords(machine: Machine, node: ir.Node, frame: Frame) -> bool:
+    """Whether a dict is that of the keywords a call was given, which no code out of sight has filled."""
+    function = frame.function
+    if (
+        function is None
+        or machine.protocol
+        or not isinstance(node, ir.Subscript)
+        or not isinstance(node.value, ir.Name)
+    ):
+        return False
+    return node.value.id == function.parameters.variadic_keyword
 
 
 @on(ASSIGN_ITEM, Mapping)

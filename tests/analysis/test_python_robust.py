@@ -206,3 +206,13 @@ def _operate(run: Run, draw: random.Random, operation: str) -> None:
         _check(access.attribute(machine, a, draw.choice(["x", "upper", "append", "real", "device"]), node, frame))
     else:
         environment.set_variable(machine, "A", a, node, frame)
+
+
+def test_a_keyword_that_was_not_given() -> None:
+    """What stands under a key that the keywords of a call lack is nothing: the program ends there."""
+    text = "def f(**kwargs):\n    return kwargs['a']\nr = f({})\n"
+    assert Run(text.format("a=1")).python("r") == 1
+    assert not Run(text.format("b=1")).ended
+    assert Run(text.format("**input()")).ended
+    rebound = "def f(**kwargs):\n    kwargs = load()\n    return kwargs['a']\nfrom elsewhere import load\nr = f(b=1)\n"
+    assert Run(rebound).ended
