@@ -18,6 +18,7 @@ from devlint.analysis.dispatch import (
 )
 from devlint.analysis.module_state import ModuleState
 from devlint.analysis.plain_types import METHODS_OF, asked_methods, is_alias, is_plain_instance
+from devlint.analysis.results import may_be_module
 from devlint.analysis.unions import Union
 from devlint.analysis.values import (
     FOLLOWS,
@@ -201,6 +202,8 @@ def is_instance(machine: Machine, value: Value, cls: Value) -> bool | None:
     if isinstance(value, (Unknown, External, Super)):
         return None
     if isinstance(cls, Class):
+        if isinstance(value, Tensor) and may_be_module(value):
+            return None  # it was only moved, or loaded: it may be anything that can be
         return None if cls.properties.get("enum") and isinstance(value, (Const, Scalar)) else False
     path = libraries.canonical(cls.path)
     if isinstance(value, (Tensor, Array, DeviceValue)) and path == "builtins.object":
