@@ -265,7 +265,7 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
         note_condition(machine, value, test, frame)
         return YES if answer else NO
     if machine.protocol:
-        wanted = _asks_for_cuda(test)
+        wanted = _asks_for_cuda(test, frame)
         if wanted is not None:  # what is not known of the inputs is where those are that are taken to be somewhere
             return YES if wanted is machine.world.has_cuda else NO
     polarity = True
@@ -455,10 +455,10 @@ def _asks_where(machine: Machine, test: ir.Expr) -> bool:
     return known
 
 
-def _asks_for_cuda(test: ir.Expr) -> bool | None:
-    """The answer on CUDA to a question that asks of what kind the device of a tensor is: `x.device.type == "cuda"`."""
+def _asks_for_cuda(test: ir.Expr, frame: Frame) -> bool | None:
+    """The answer on CUDA to a question that asks of what kind the device of an input is: `x.device.type == "cuda"`."""
     if isinstance(test, ir.Attribute):
-        return True if test.name == "is_cuda" else None
+        return True if test.name == "is_cuda" and _is_parameter(test.value, frame) else None
     if not isinstance(test, ir.Compare) or test.operator not in ("==", "!="):
         return None
     asked, name = test.left, test.right
@@ -469,7 +469,13 @@ def _asks_for_cuda(test: ir.Expr) -> bool | None:
         "cpu",
     ):
         return None
+    if not _is_parameter(asked.value.value, frame):
+        return None
     return (test.operator == "==") is (name.value == "cuda")
+
+
+def _is_parameter(node: ir.Expr, frame: Frame) -> bool:
+    return isinstance(node, ir.Name) and frame.function is not None and node.id in frame.function.parameters.positional
 
 
 def _is_question_where(test: ir.Expr) -> bool:

@@ -310,7 +310,7 @@ def _special_class(machine: Machine, cls: Class, call: Call) -> Value | None:
 def _construct_dataclass(machine: Machine, cls: Class, instance: Instance, call: Call) -> None:
     fields = cls.dataclass_fields or []
     for index, name in enumerate(fields):
-        value = call.argument(index, name)
+        value = call.argument(index, name.lstrip("_") if cls.properties.get("of attrs") else name)
         if value is None:
             found = find(cls, name)
             value = UNKNOWN if call.open or found is None else field_default(machine, found[0], call)

@@ -30,36 +30,66 @@ def cut(machine: Machine, bound: str, function: Function, arguments: Call, recei
         for value in (receiver, *arguments.positional, *arguments.keywords.values()):
             if isinstance(value, Instance) and value.module is not None:
                 move_module(machine, value, None, arguments.node, arguments.frame)
-    for value in (receiver, *arguments.positional, *arguments.keywords.values()):
-        if isinstance(value, Instance) and isinstance(value.cls, Class):
-            _forget(machine, value, _written(machine, function))
+    objects = [
+        value
+        for value in (receiver, *arguments.positional, *arguments.keywords.values())
+        if isinstance(value, Instance) and isinstance(value.cls, Class)
+    ]
+    written = _written(machine, function) if objects else frozenset()
+    for value in objects:
+        _forget(machine, value, written)
     return CUT
 
 
 def _written(machine: Machine, function: Function) -> frozenset[str]:
     """The attributes that a function writes, of whatever it may be, itself or through those that it calls by name."""
+    bound = len(function.frame.namespace.names)
     known = machine.project.written.get(function.node)
+    if known is None or known[0] != bound:
+        names = frozenset(name for reached in _reached(machine, function) for name in _own_targets(machine, reached))
+        known = machine.project.written[function.node] = bound, names
+    return known[1]
+
+
+def _own_targets(machine: Machine, function: Function) -> frozenset[str]:
+    known = machine.project.targets.get(function.node)
     if known is None:
-        targets = (target for reached in _reached(function) for target in _targets(reached.node))
-        known = frozenset(target.name for target in targets if isinstance(target, ir.Attribute))
-        machine.project.written[function.node] = known
+        known = machine.project.targets[function.node] = frozenset(_targets(function.node))
     return known
 
 
-def _targets(node: ir.Function) -> Iterator[ir.Node]:
+def _targets(node: ir.Function) -> Iterator[str]:
     for part in walk(node.body.statements):
-        if isinstance(part, (ir.Assign, ir.Augment)):
-            yield from walk(part.targets if isinstance(part, ir.Assign) else part.target)
+        if isinstance(part, ir.Assign):
+            targets: list[ir.Expr] = part.targets
+        elif isinstance(part, (ir.Augment, ir.For)):
+            targets = [part.target]
+        else:
+            called = part.function if isinstance(part, ir.Call) else None
+            if isinstance(called, ir.Name) and called.id == "setattr" and isinstance(part, ir.Call):
+                yield from (str(name.value) for name in part.args[1:2] if isinstance(name, ir.Const))
+            continue
+        yield from (target.name for target in walk(targets) if isinstance(target, ir.Attribute))
 
 
-def _reached(function: Function) -> list[Function]:
+def _reached(machine: Machine, function: Function) -> Iterator[Function]:
     """A function, and those of the project that it calls by name, and so on."""
-    reached, met = [function], {function.node}
-    for current in reached:
-        new = [other for other in _called_by_name(current) if other.node not in met]
+    waiting, met = [function], {function.node}
+    while waiting:
+        current = waiting.pop()
+        yield current
+        new = [other for other in _called(machine, current) if other.node not in met]
         met.update(other.node for other in new)
-        reached += new
-    return reached
+        waiting += new
+
+
+def _called(machine: Machine, function: Function) -> list[Function]:
+    """What a function calls by name, as far as the names of its file are bound."""
+    bound = len(function.frame.namespace.names)
+    known = machine.callees.get(function.node)
+    if known is None or known[0] != bound:
+        known = machine.callees[function.node] = bound, list(_called_by_name(function))
+    return known[1]
 
 
 def _speaks(machine: Machine, function: Function) -> bool:
@@ -67,7 +97,7 @@ def _speaks(machine: Machine, function: Function) -> bool:
     bound = len(function.frame.namespace.names)
     known = machine.project.speaking.get(function.node)
     if known is None or not (known[1] or known[0] == bound):
-        speaks = any(other.node.speaks for other in _reached(function))
+        speaks = any(other.node.speaks for other in _reached(machine, function))
         known = machine.project.speaking[function.node] = bound, speaks
     return known[1]
 

@@ -166,11 +166,17 @@ def _is_moved_behind(branch: ir.If | None, node: ir.Compare, frame: Frame) -> bo
     behind = branch.orelse or _behind(branch, frame.function.body.statements)
     given = behind[0].value if behind and isinstance(behind[0], ir.Return) else None
     function = given.function if isinstance(given, ir.Call) else None
+    if not isinstance(given, ir.Call) or not isinstance(function, ir.Attribute) or function.name != "to":
+        return False
+    there = next((value for name, value in given.keywords if name == "device"), next(iter(given.args), None))
+    kept = branch.body[0].value
     return (
-        isinstance(function, ir.Attribute)
-        and function.name == "to"
-        and isinstance(node.left, ir.Attribute)
+        isinstance(node.left, ir.Attribute)
         and ir.same(function.value, node.left.value)
+        and kept is not None
+        and ir.same(kept, node.left.value)
+        and there is not None
+        and ir.same(there, node.right)
     )
 
 

@@ -370,7 +370,8 @@ class WrapperMissing(Event):
 class ToHost(Event):
     """A CUDA tensor was given to code that works on host memory: `.numpy()`, `np.asarray`, a plotting function.
 
-    `further`: how many more rows of the same function read parameters of the same module, from the same move on.
+    `further`: how many more rows of the same function, which begins in the row `within`, read parameters of the same
+    module, from the same move on.
     """
 
     operand: Operand | None = None
@@ -378,6 +379,7 @@ class ToHost(Event):
     kind: Literal["numpy", "library"] = "numpy"
     needs_detach: bool = False
     further: int = 0
+    within: int = 0
 
 
 @dataclass(frozen=True, slots=True)

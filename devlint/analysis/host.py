@@ -50,6 +50,7 @@ def to_host(
         function=function,
         kind=kind,
         needs_detach=value.requires_grad is True,
+        within=machine.stack[-1].at.lineno if machine.stack else 0,
     )
     machine.store.set(value, "device", POISON)
 

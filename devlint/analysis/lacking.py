@@ -3,6 +3,7 @@ the methods that a module of the program's own lacks."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import ANY_NAME, has_attribute
@@ -94,6 +95,8 @@ def _is_past_doubt(frame: Frame) -> bool:
     return False
 
 
+_OF_WRAPPED: Final = frozenset("dynamo_ctx graph_for join module no_sync save save_to_buffer".split())
+"""What a library that prepares, compiles or scripts a module gives it."""
 _PLAIN_BASES: Final = frozenset({"torch.nn.Module", "builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 
 
@@ -103,11 +106,38 @@ def lacks_method(machine: Machine, value: Instance, name: str) -> bool:
     module, cls = value.module, value.cls
     if machine.protocol or module is None or module.unsure or not isinstance(cls, Class) or ANY_NAME in value.state:
         return False
-    if name.startswith("_") or not _PLAIN_BASES.issuperset(external_bases(cls)) or machine.state.replaced:
+    if (
+        name.startswith("_")
+        or name in _OF_WRAPPED
+        or value.state.keys() - {"training"}
+        or not _PLAIN_BASES.issuperset(external_bases(cls))
+        or machine.state.replaced
+    ):
         return False
-    if any(isinstance(base, Class) and base.node.decorators for base in mro(cls)):
+    if any(isinstance(base, Class) and _may_be_extended(machine, base) for base in mro(cls)):
         return False
-    return has_attribute(machine, value, name) is False and not machine.project.assigns(name)
+    return has_attribute(machine, value, name) is False and not _is_assigned(machine, cls, name)
+
+
+def _is_assigned(machine: Machine, cls: Class, name: str) -> bool:
+    """Whether the program, or the file of a class, gives anything an attribute of this name, as far as the text of the
+    files tells that the one or the other imports."""
+    files = set(machine.project.imported(cls.frame.namespace.path))
+    if machine.activations:
+        files |= machine.project.imported(machine.activations[0].call.frame.namespace.path)
+    given = re.compile(rf"\.{re.escape(name)}\s*(?:=[^=]|:|,)|\bin\s+\S*\.{re.escape(name)}\b|setattr\(")
+    modules = (module for path, module in machine.project.loaded() if path in files)
+    return any(given.search(module.text) is not None for module in modules)
+
+
+_EXTENDS: Final = re.compile(r"\b(?:locals|vars|globals|exec|eval|setattr)\(|__bases__|__dict__|types\.MethodType")
+
+
+def _may_be_extended(machine: Machine, cls: Class) -> bool:
+    """Whether a class is given methods by more than its body: decorators, metaclasses, what its file does by names."""
+    module = machine.project.module(cls.frame.namespace.path)
+    extends = module is None or _EXTENDS.search(module.text) is not None
+    return bool(cls.node.decorators or cls.properties.get("built elsewhere")) or extends
 
 
 @on(ATTRIBUTE, Sequence)

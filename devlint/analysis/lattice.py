@@ -57,7 +57,9 @@ _OPTIONAL = (Tensor, Instance, DeviceValue, Sequence, Mapping)
 
 def _names_place(entry: Any) -> bool:
     """Whether an entry of a slot says where something is, and since when."""
-    return isinstance(entry, tuple) and isinstance(entry[0], str) and parse_device(entry[0]) is not None
+    return (
+        isinstance(entry, tuple) and len(entry) > 1 and isinstance(entry[0], str) and parse_device(entry[0]) is not None
+    )
 
 
 _REGISTERED = ("parameter", "buffer")

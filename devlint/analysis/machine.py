@@ -267,6 +267,8 @@ class Machine:
         self.answered: set[str] = set()
         """The files that do not ask themselves, but were given an answer by others."""
         self.visited: dict[ir.Node, None] = {}
+        self.callees: dict[ir.Node, tuple[int, list[Any]]] = {}
+        """What a function calls by name, and how many names its file had when that was seen."""
         self.called: set[ir.Node] = set()
         """The functions that others called in the runs of one entry point."""
         self.accelerator = f"cuda:{world.device_count - 1}"

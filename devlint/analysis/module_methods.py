@@ -192,7 +192,7 @@ def _named_children(machine: Machine, value: Instance, name: str, call: Call) ->
     if inside is not None:
         return Sequence("generator", [Sequence("tuple", [STRING, inside])], True)
     named = named_modules(value) if name == "named_modules" else own_children(value)
-    pairs: list[Value] = [Sequence("tuple", [const(path), part]) for path, part in named]
+    pairs: list[Value] = [Sequence("tuple", [name_of_member(path), part]) for path, part in named]
     return Sequence("generator", pairs, value.module.unsure)
 
 

@@ -103,7 +103,7 @@ def own_tensors(value: Instance) -> Iterator[tuple[str | None, Tensor]]:
     for name, held in list(value.fields.items()):
         field = present(held)
         if isinstance(field, Tensor) and module.kinds.get(name) in ("parameter", "buffer"):
-            yield None if name == HIDDEN else name, field
+            yield None if name in (HIDDEN, UNNAMED) else name, field
 
 
 def named_modules(value: Instance, prefix: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, Instance]]:
@@ -121,7 +121,8 @@ def named_tensors(value: Instance, prefix: str = "") -> Iterator[tuple[str | Non
     """The parameters and buffers of a module and its submodules: dotted name, where it is known, tensor, owner."""
     for path, owner in named_modules(value, prefix):
         for name, tensor in own_tensors(owner):
-            yield None if name is None else f"{path}.{name}" if path else name, tensor, owner
+            known = name is not None and UNNAMED not in path.split(".")
+            yield (f"{path}.{name}" if path else name) if known else None, tensor, owner
 
 
 def submodules(instance: Instance, found: dict[int, Instance] | None = None) -> dict[int, Instance]:
@@ -420,7 +421,7 @@ def add_unnamed(machine: Machine, value: Instance, new: Value, node: ir.Node, fr
 
 def name_of_member(name: str) -> Value:
     """The name of a member of a ModuleDict, where it is known."""
-    return STRING if name == UNNAMED else const(name)
+    return STRING if UNNAMED in name.split(".") else const(name)
 
 
 def _slice(value: Instance, module: ModuleState) -> Instance:

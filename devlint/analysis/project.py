@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
@@ -48,8 +47,11 @@ class Project:
         self.speaking: dict[ir.Node, tuple[int, bool]] = {}
         """Whether a function speaks of devices, itself or through those that it calls by name, and how many names its
         file had when that was seen."""
-        self.written: dict[ir.Node, frozenset[str]] = {}
-        """The attributes that a function writes, itself or through those that it calls by name."""
+        self.written: dict[ir.Node, tuple[int, frozenset[str]]] = {}
+        """The attributes that a function writes, itself or through those that it calls by name, and how many names its
+        file had when that was seen."""
+        self.targets: dict[ir.Node, frozenset[str]] = {}
+        """The attributes that a function writes itself."""
         self.placing: dict[ir.Node, bool] = {}
         """Whether the methods of a module class give its parameters other data."""
         self.growing: dict[ir.Node, list[ir.Expr]] = {}
@@ -137,11 +139,6 @@ class Project:
             source = self.source(path)
             self._rows = (path, [] if source is None else split_rows(source.text))
         return self._rows[1]
-
-    def assigns(self, name: str) -> bool:
-        """Whether a file that was read gives anything an attribute of this name, as far as its text tells."""
-        given = re.compile(rf"\.{re.escape(name)}\s*=[^=]|attr\(.*['\"]{re.escape(name)}['\"]")
-        return any(module is not None and given.search(module.text) for module in self._modules.values())
 
     def text_at(self, site: Site) -> str:
         """The program text at a site, on one line."""

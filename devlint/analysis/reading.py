@@ -266,8 +266,10 @@ def _first_reads(events: list[Event]) -> list[Event]:
         if isinstance(event, ToHost) and event.operand is not None and event.operand.marks:
             newest = event.operand.marks[-1]
             if newest.kind == "module-moved":
-                caller = event.calls[-1].key if event.calls else None
-                groups.setdefault((event.world, event.site.path, caller, newest.site.key), []).append(event)
+                read_from = event.operand.text.partition(".")[0]
+                conditions = tuple((choice.condition, choice.value, choice.site) for choice in event.when)
+                place = (event.world, event.site.path, event.within, event.kind, newest.site.key)
+                groups.setdefault((*place, read_from, conditions), []).append(event)
     first: dict[int, int] = {}
     others: set[int] = set()
     for group in groups.values():

@@ -36,6 +36,7 @@ from devlint.analysis.values import (
     is_none,
 )
 from devlint.semantics import libraries
+from devlint.syntax import ir
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -93,16 +94,25 @@ def first_size(value: Tensor) -> Value:
     return SIZE if value.size is None else COUNT if value.size == ANY_SIZE else const(value.size)
 
 
-def other_size(value: Tensor) -> Value:
-    """The length of a dimension behind the first: of an empty tensor it may be 0, too."""
-    return COUNT if value.size == 0 else SIZE
+def other_size(value: Tensor, index: int | None = None) -> Value:
+    """The length of a dimension behind the first: of an empty tensor it is what was written, or may be 0, too."""
+    if value.size != 0:
+        return SIZE
+    made = None if value.origin is None else value.origin.first()
+    if made is None or made.kind not in ("factory", "placed") or index is None:
+        return COUNT
+    written = made.node.args if isinstance(made.node, ir.Call) else []
+    if len(written) == 1 and isinstance(written[0], ir.Display):
+        written = written[0].items
+    part = written[index] if -len(written) <= index < len(written) == value.rank else None
+    return const(part.value) if isinstance(part, ir.Const) and isinstance(part.value, int) else COUNT
 
 
 def shape(value: Tensor) -> Value:
     """`tensor.shape`."""
     rank = value.rank
     if rank is not None and rank < SOME_RANK:
-        items: list[Value] = [other_size(value)] * rank
+        items: list[Value] = [other_size(value, index) for index in range(rank)]
         if rank:
             items[0] = first_size(value)
         made = Sequence("tuple", items)

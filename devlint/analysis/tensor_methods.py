@@ -280,7 +280,7 @@ def moved(machine: Machine, value: Tensor, device: str | None, call: Call, note:
     if value.origin is not None and not call.unused:
         machine.sent.add(value.origin.first())
         if value.device == "cpu" and device not in (None, POISON):
-            machine.served[value.origin] = machine.tick()  # from here on it is whose who has both
+            machine.served[value.origin] = machine.tick()  # who has both from here on makes the mistake
     made = Tensor(
         device,
         value.rank,
@@ -383,7 +383,8 @@ def method_get_device(machine: Machine, value: Tensor, call: Call, name: str) ->
 def method_size(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
     """`tensor.size()`, `tensor.size(0)`."""
     if call.positional or call.keywords:
-        return first_size(value) if constant(call.argument(0, "dim")) == 0 else other_size(value)
+        index = constant(call.argument(0, "dim"))
+        return first_size(value) if index == 0 else other_size(value, index if isinstance(index, int) else None)
     return shape(value)
 
 

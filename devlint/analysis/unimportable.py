@@ -41,6 +41,9 @@ def is_unimportable(project: Project, name: str, level: int, importer: str) -> b
         return False
     if any(_speaks(project, path, _MOVES_PATH) for path in (package, importer)) or _is_built(project, folder, last):
         return False
+    written = re.compile(rf"['\"/.]{re.escape(last)}(?:\.py)?['\"]|meta_path|sys\.modules")
+    if any(module is not None and written.search(module.text) for _, module in project.loaded()):
+        return False
     project.uncached.add(importer)  # it hangs on what is not there
     return True
 

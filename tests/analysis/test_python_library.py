@@ -37,7 +37,7 @@ PASSED = {
     "track": "list(track([t]))[0]",
     "groupby": "[key for key, _ in itertools.groupby([t])][0]",
     "groupby by key": "[key for key, _ in itertools.groupby([1], lambda _: t)][0]",
-    "all of a sample": "random.sample([1, t], 2)[1]",
+    "all of a sample": "random.sample([t, t], 2)[1]",
     "deque": "collections.deque([t]).popleft()",
     "ordered dict": "collections.OrderedDict(a=t)['a']",
     "default dict": "collections.defaultdict(list, a=t)['a']",

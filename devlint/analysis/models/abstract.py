@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.access import assign_item, item, iterate
+from devlint.analysis.access import assign_item, call_method, item, iterate
 from devlint.analysis.classes import find
 from devlint.analysis.dispatch import Call, method_models
+from devlint.analysis.machine import Crash
 from devlint.analysis.plain import pair
-from devlint.analysis.values import NONE, Instance, Mapping, Sequence, Unknown, Value, const
+from devlint.analysis.values import NONE, Const, Instance, Mapping, Sequence, Unknown, Value, const
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -39,6 +40,9 @@ def _pairs(machine: Machine, instance: Instance, call: Call) -> Sequence | None:
 def _part(index: int | None) -> Callable[[Machine, Instance, Call], Value | None]:
     def method(machine: Machine, instance: Instance, call: Call) -> Value | None:
         """`keys()`, `values()` and `items()`."""
+        if index == 0:
+            keys = iterate(machine, instance, call.node, call.frame)
+            return None if keys is None else Sequence("list", list(keys.items), keys.open)
         pairs = _pairs(machine, instance, call)
         if pairs is None or index is None:
             return pairs
@@ -50,10 +54,24 @@ def _part(index: int | None) -> Callable[[Machine, Instance, Call], Value | None
 
 def _get(machine: Machine, instance: Instance, call: Call) -> Value | None:
     """`get(key, default)`: the item, where it is known that there is one."""
-    if not call.positional or find(instance.cls, "__getitem__") is None:
+    if not call.positional or not isinstance(call.positional[0], Const) or find(instance.cls, "__getitem__") is None:
         return None
-    found = item(machine, instance, call.positional[0], call.node, call.frame)
+    expected, machine.expected = machine.expected, ["KeyError", "LookupError", "Exception"]
+    try:
+        found = item(machine, instance, call.positional[0], call.node, call.frame)
+    except Crash:
+        return call.positional[1] if len(call.positional) > 1 else call.keywords.get("default", NONE)
+    finally:
+        machine.expected = expected
     return None if isinstance(found, Unknown) else found
+
+
+def _pop(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`pop(key)`: the item, where it is known that there is one, which is taken out."""
+    found = _get(machine, instance, call)
+    if found is not None and find(instance.cls, "__delitem__") is not None:
+        call_method(machine, instance, "__delitem__", call.with_arguments(call.positional[:1]))
+    return found
 
 
 def _update(machine: Machine, instance: Instance, call: Call) -> Value | None:
@@ -71,4 +89,5 @@ for _path in _MAPPINGS:
     for _name, _index in (("keys", 0), ("values", 1), ("items", None)):
         method_models(_path, _name)(_part(_index))
     method_models(_path, "get")(_get)
+    method_models(_path, "pop")(_pop)
     method_models(_path, "update")(_update)

@@ -280,7 +280,8 @@ def groupby(machine: Machine, call: Call) -> Value | None:
     key = join_all(machine, found.items) if found.items else UNKNOWN
     if made is not None and not is_none(made):
         key = call_value(machine, made, call.with_arguments([key]))
-    return lazy([Sequence("tuple", [key, lazy(found.items, True)])], True)
+    group = [join_all(machine, found.items)] if found.items else []
+    return lazy([Sequence("tuple", [key, lazy(group, True)])], True)
 
 
 @models("itertools.accumulate")

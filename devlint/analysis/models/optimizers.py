@@ -199,23 +199,26 @@ def _keep_state(machine: Machine, value: Instance, call: Call) -> None:
         if before is None:
             devices[id(tensor)] = (tensor.device, site)
         elif before[0] != tensor.device:
-            _clash_behind(machine, tensor, before, site)
-            break
+            if _clash_behind(machine, tensor, before, site):
+                break
+            devices[id(tensor)] = (tensor.device, site)
     machine.store.put(value.state, "devices", devices)
 
 
-def _clash_behind(machine: Machine, tensor: Tensor, before: Any, site: Site) -> None:
+def _clash_behind(machine: Machine, tensor: Tensor, before: Any, site: Site) -> bool:
     """Tell of a clash with a state that is there behind conditions alone, if it can be there on this path."""
     state_device, made, *choices = before
     answers = {_asked(choice): choice.value for choice in machine.path}
     if any(answers.get(_asked(choice), choice.value) is not choice.value for choice in choices):
-        return
+        return False
     depth = len(machine.path)
-    machine.path += [choice for choice in choices if _asked(choice) not in answers]
+    told = {_asked(choice): choice for choice in reversed(choices)}
+    machine.path += [choice for choice in choices if _asked(choice) not in answers and told[_asked(choice)] is choice]
     try:
         _clash(machine, tensor, state_device, made, site)
     finally:
         del machine.path[depth:]
+    return True
 
 
 def _asked(choice: Choice) -> object:

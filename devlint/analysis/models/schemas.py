@@ -44,11 +44,11 @@ def _initialise(machine: Machine, made: Instance, call: Call) -> Value:
         return made
     fields = dict(_fields(cls))
     changed = _changed(cls)
-    by_other_name = not call.keywords.keys() <= fields.keys()
+    by_other_name = bool(call.positional) or not call.keywords.keys() <= fields.keys()
     from_outside = call.open or any(isinstance(base, External) and base.path in SETTINGS for base in mro(cls))
     for name, annotation in fields.items():
         value = call.keywords.get(name)
-        if changed is None or (value is not None and name in changed):
+        if changed is None or (name in changed and (value is not None or changed[name])):
             value = UNKNOWN
         elif value is not None:
             value = _as_annotated(value, annotation)
@@ -90,9 +90,10 @@ def _names(annotation: ir.Expr) -> set[str]:
     }
 
 
-def _changed(cls: Class) -> set[str] | None:
-    """The fields that a validator of the program may change; None where it may be any."""
-    changed: set[str] = set()
+def _changed(cls: Class) -> dict[str, bool] | None:
+    """The fields that a validator of the program may change, each with whether it may change its default, too; None
+    where it may be any."""
+    changed: dict[str, bool] = {}
     for ancestor in mro(cls):
         for statement in ancestor.node.body if isinstance(ancestor, Class) else ():
             for decorator in statement.decorators if isinstance(statement, ir.Function) else ():
@@ -104,7 +105,8 @@ def _changed(cls: Class) -> set[str] | None:
                     named = [part.value for part in decorator.args if isinstance(part, ir.Const)]
                     if len(named) < len(decorator.args) or "*" in named:
                         return None
-                    changed.update(str(part) for part in named)
+                    always = any(keyword not in ("mode", "pre") for keyword, _ in decorator.keywords)
+                    changed.update({str(part): always or changed.get(str(part), False) for part in named})
     return changed
 
 
@@ -112,8 +114,10 @@ def _as_annotated(value: Value, annotation: ir.Expr) -> Value:
     """What a field is that was given a value: a model may be made of a dict, a member of an enumeration of a text."""
     if isinstance(value, Mapping) or (isinstance(value, Sequence) and any(isinstance(v, Mapping) for v in value.items)):
         return UNKNOWN
-    if isinstance(value, Const) and value.value is not None and not _names(annotation) <= _PLAIN:
-        return UNKNOWN
+    if isinstance(value, Const) and value.value is not None:
+        named = _names(annotation)
+        if not named <= _PLAIN or not named & {type(value.value).__name__, "Any", "Literal", "object"}:
+            return UNKNOWN  # it is converted
     return value
 
 

@@ -200,7 +200,7 @@ def sample(machine: Machine, call: Call) -> Value | None:
     """`random.sample(xs, k)`: some of them; all, in some order, where there are no more."""
     found = iterate(machine, call.positional[0], call.node, call.frame) if call.positional else None
     if found is not None and not found.open and index_number(call.argument(1, "k") or UNKNOWN) == len(found.items):
-        return Sequence("list", list(found.items))
+        return Sequence("list", [join_all(machine, found.items)] * len(found.items))
     return choices(machine, call)
 
 
