@@ -272,7 +272,7 @@ def combinations(machine: Machine, call: Call) -> Value | None:
 
 @models("itertools.groupby")
 def groupby(machine: Machine, call: Call) -> Value | None:
-    """`groupby(xs, key)`: groups, nobody knows of which items; a key is an item, or what is made of one."""
+    """`groupby(xs, key)`: pairs of a key, which is an item or made of one, and of items; which, is not known."""
     if not call.positional:
         return UNKNOWN
     found = items_of(machine, call.positional[0], call)
