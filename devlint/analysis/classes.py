@@ -343,6 +343,12 @@ def annotated_fields(node: ir.Class) -> list[str]:
     return fields
 
 
+def annotations_of(cls: Class) -> Mapping:
+    """`__annotations__` as it is read through an instance: that of the nearest class that annotates something."""
+    named = [annotated_fields(base.node) for base in mro(cls) if isinstance(base, Class)]
+    return Mapping(dict.fromkeys(next(filter(None, named), []), UNKNOWN))
+
+
 def field_default(machine: Machine, value: Value, call: Call) -> Value:
     """What a field is that is not given, by what the class says of it."""
     if _is_field(value):

@@ -176,7 +176,8 @@ def _known_decorator(machine: Machine, path: str, value: Value, applied: Value) 
         if name in ("dataclass", "define", "frozen", "mutable", "s", "attrs") or path == "dataclasses.dataclass":
             inherited = value.dataclass_fields or []
             value.dataclass_fields = [*inherited, *(f for f in own_fields(value) if f not in inherited)]
-            value.properties["of attrs"] = path.startswith("attr")
+            if path.startswith("attr"):
+                value.properties["of attrs"] = True
             return value
         return value if not isinstance(applied, Unknown) else None
     if path.startswith(_TRANSPARENT) or name in ("override", "final", "njit"):

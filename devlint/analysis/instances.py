@@ -6,7 +6,16 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value, iterate
-from devlint.analysis.classes import bind, external_bases, find, initialise_external, is_named_tuple, is_open_class, mro
+from devlint.analysis.classes import (
+    annotations_of,
+    bind,
+    external_bases,
+    find,
+    initialise_external,
+    is_named_tuple,
+    is_open_class,
+    mro,
+)
 from devlint.analysis.derived import Unbuilt
 from devlint.analysis.descriptors import comes_first, write
 from devlint.analysis.dispatch import (
@@ -98,6 +107,8 @@ def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.No
         return class_of(value)
     if name == "__dict__":
         return fields_as_dict(value, True)
+    if name == "__annotations__" and isinstance(value.cls, Class):
+        return annotations_of(value.cls)
     if distributions.ROW in value.state:
         held = distributions.read(machine, value, name, node, frame)
         if held is not None:

@@ -94,3 +94,21 @@ def test_fields_of_attrs_without_annotations() -> None:
         "    z = attr.ib(factory=list)\nc = C(1)\nr = (c.x, c.y, c.z, C(3, y=4).y, attr.asdict(c))"
     )
     assert run.python("r") == (1, 2, [], 4, {"x": 1, "y": 2, "z": []})
+
+
+def test_annotations_of_a_class_of_their_own() -> None:
+    run = Run(
+        "class Base:\n    def __init__(self, **values):\n        for name in self.__annotations__:\n"
+        "            self.__dict__[name] = values.get(name, getattr(type(self), name, None))\n"
+        "class C(Base):\n    device: str = 'auto'\n    size: int\nclass D(C):\n    pass\n"
+        "c = D(size=2)\nr = (c.device, c.size)"
+    )
+    assert run.python("r") == ("auto", 2)
+
+
+def test_private_fields_of_attrs() -> None:
+    run = Run(
+        "import attr\n@attr.s\nclass C:\n    _device = attr.ib(default='cpu')\n"
+        "r = (C(device='cuda')._device, C()._device)"
+    )
+    assert run.python("r") == ("cuda", "cpu")
