@@ -161,15 +161,12 @@ def _is_moved_behind(branch: ir.If | None, node: ir.Compare, frame: Frame) -> bo
     """Whether a function gives what is there already as it is, and else moved: a move to where it is gives the same."""
     if branch is None or branch.test is not node or node.operator != "==" or frame.function is None:
         return False
-    if len(branch.body) != 1 or not isinstance(branch.body[0], ir.Return):
-        return False
-    behind = branch.orelse or _behind(branch, frame.function.body.statements)
-    given = behind[0].value if behind and isinstance(behind[0], ir.Return) else None
+    kept = _given(branch.body)
+    given = _given(branch.orelse or _behind(branch, frame.function.body.statements))
     function = given.function if isinstance(given, ir.Call) else None
     if not isinstance(given, ir.Call) or not isinstance(function, ir.Attribute) or function.name != "to":
         return False
     there = next((value for name, value in given.keywords if name == "device"), next(iter(given.args), None))
-    kept = branch.body[0].value
     return (
         isinstance(node.left, ir.Attribute)
         and ir.same(function.value, node.left.value)
@@ -178,6 +175,16 @@ def _is_moved_behind(branch: ir.If | None, node: ir.Compare, frame: Frame) -> bo
         and there is not None
         and ir.same(there, node.right)
     )
+
+
+def _given(statements: list[ir.Stmt]) -> ir.Expr | None:
+    """What a block returns that does nothing but to name something before."""
+    for statement in statements:
+        if isinstance(statement, ir.Return):
+            return statement.value
+        if not isinstance(statement, ir.Assign) or _writes_elsewhere(statement):
+            return None
+    return None
 
 
 def _behind(branch: ir.If, statements: list[ir.Stmt]) -> list[ir.Stmt]:

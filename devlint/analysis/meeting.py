@@ -124,8 +124,6 @@ def meet(
             if not tensor.assumed:
                 main = tensor
                 break
-        if main.rank == 0 and main.device != "cpu" and any(tensor.rank is None for tensor, _ in welcome):
-            return Tensor(POISON), True  # a number: this has failed already, unless the other is one, too
         return main, False
     if welcome and not unknown and not _follow_unknown(parts, welcome):
         return welcome[0][0], False
