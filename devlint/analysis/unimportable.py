@@ -41,7 +41,7 @@ def is_unimportable(project: Project, name: str, level: int, importer: str) -> b
         return False
     if any(_speaks(project, path, _MOVES_PATH) for path in (package, importer)) or _is_built(project, folder, last):
         return False
-    written = re.compile(rf"['\"/.]{re.escape(last)}(?:\.py)?['\"]|meta_path|sys\.modules")
+    written = re.compile(rf"\w\.{re.escape(last)}['\"]|\b{re.escape(last)}\.py\b|sys\.meta_path|sys\.modules")
     if any(module is not None and written.search(module.text) for _, module in project.loaded()):
         return False
     project.uncached.add(importer)  # it hangs on what is not there
