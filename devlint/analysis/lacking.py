@@ -102,7 +102,7 @@ _PLAIN_BASES: Final = frozenset({"torch.nn.Module", "builtins.object", "abc.ABC"
 
 def lacks_method(machine: Machine, value: Instance, name: str) -> bool:
     """Whether a module of the program's own surely has no such attribute: no class in sight gives it one, and no file
-    that was read writes it."""
+    that takes part writes it."""
     module, cls = value.module, value.cls
     if machine.protocol or module is None or module.unsure or not isinstance(cls, Class) or ANY_NAME in value.state:
         return False
@@ -130,7 +130,9 @@ def _is_assigned(machine: Machine, cls: Class, name: str) -> bool:
     return any(given.search(module.text) is not None for module in modules)
 
 
-_EXTENDS: Final = re.compile(r"\b(?:locals|vars|globals|exec|eval|setattr)\(|__bases__|__dict__|types\.MethodType")
+_EXTENDS: Final = re.compile(
+    r"(?<![\w.])(?:locals|vars|globals|exec|eval|setattr)\(|__bases__|__dict__|types\.MethodType"
+)
 
 
 def _may_be_extended(machine: Machine, cls: Class) -> bool:

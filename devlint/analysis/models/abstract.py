@@ -13,7 +13,7 @@ from devlint.analysis.classes import find
 from devlint.analysis.dispatch import Call, method_models
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import pair
-from devlint.analysis.values import NONE, Const, Instance, Mapping, Sequence, Unknown, Value, const
+from devlint.analysis.values import NONE, Const, Instance, Mapping, Sequence, Unknown, Value, const, is_none
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -69,7 +69,9 @@ def _get(machine: Machine, instance: Instance, call: Call) -> Value | None:
 def _pop(machine: Machine, instance: Instance, call: Call) -> Value | None:
     """`pop(key)`: the item, where it is known that there is one, which is taken out."""
     found = _get(machine, instance, call)
-    if found is not None and find(instance.cls, "__delitem__") is not None:
+    if found is None or is_none(found):
+        return None
+    if find(instance.cls, "__delitem__") is not None:
         call_method(machine, instance, "__delitem__", call.with_arguments(call.positional[:1]))
     return found
 
