@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import ANY_NAME, call_method, call_value
@@ -331,16 +332,20 @@ def _is_field(value: Value) -> bool:
 
 def annotated_fields(node: ir.Class) -> list[str]:
     """The fields of a dataclass or named tuple, in order."""
-    fields: list[str] = []
+    return [name for name, _ in annotated(node)]
+
+
+def annotated(node: ir.Class) -> Iterator[tuple[str, ir.Expr]]:
+    """What the body of a class annotates, in order: names and annotations."""
     for statement in node.body:
         target: ir.Expr | None = None
+        annotation: ir.Expr | None = None
         if isinstance(statement, ir.Annotate):
-            target = statement.target
-        elif isinstance(statement, ir.Assign) and statement.annotation is not None:
-            target = statement.targets[0]
-        if isinstance(target, ir.Name):
-            fields.append(target.id)
-    return fields
+            target, annotation = statement.target, statement.annotation
+        elif isinstance(statement, ir.Assign):
+            target, annotation = statement.targets[0], statement.annotation
+        if isinstance(target, ir.Name) and annotation is not None:
+            yield target.id, annotation
 
 
 def annotations_of(cls: Class) -> Mapping:

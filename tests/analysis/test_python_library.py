@@ -76,6 +76,12 @@ def test_same_object(form: str) -> None:
     assert found is tensor or (isinstance(found, Sequence) and found.items[0] is tensor)
 
 
+def test_sample_of_all() -> None:
+    """As many as there are are all of them: the length is known, and nothing else is in it."""
+    run = Run("import random\nxs = random.sample([1, 2, 3], 3)\nn = len(xs)\n")
+    assert repr(run["n"]) == "Const(3)"
+
+
 def _tensor(value: Value) -> Tensor:
     assert isinstance(value, Tensor)
     return value

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
-from devlint.analysis.classes import field_default, find, mro
+from devlint.analysis.classes import annotated, field_default, find, mro
 from devlint.analysis.dispatch import Call, method_models
 from devlint.analysis.models.copying import copied
 from devlint.analysis.values import UNKNOWN, Bound, Class, Const, External, Instance, Mapping, Sequence, Value
@@ -67,19 +67,9 @@ def _initialise(machine: Machine, made: Instance, call: Call) -> Value:
 def _fields(cls: Class) -> Iterator[tuple[str, ir.Expr]]:
     """The fields of a model and of the models that it derives from, with their annotations; the own ones last."""
     for ancestor in reversed(mro(cls)):
-        if not isinstance(ancestor, Class):
-            continue
-        for statement in ancestor.node.body:
-            target: ir.Expr | None = None
-            annotation: ir.Expr | None = None
-            if isinstance(statement, ir.Annotate):
-                target, annotation = statement.target, statement.annotation
-            elif isinstance(statement, ir.Assign):
-                target, annotation = statement.targets[0], statement.annotation
-            if not isinstance(target, ir.Name) or annotation is None or target.id.startswith("_"):
-                continue
-            if target.id != "model_config" and "ClassVar" not in _names(annotation):
-                yield target.id, annotation
+        for name, annotation in annotated(ancestor.node) if isinstance(ancestor, Class) else ():
+            if not name.startswith("_") and name != "model_config" and "ClassVar" not in _names(annotation):
+                yield name, annotation
 
 
 def _names(annotation: ir.Expr) -> set[str]:
