@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import ANY_NAME, call_method, call_value
 from devlint.analysis.dispatch import (
@@ -48,7 +48,7 @@ from devlint.analysis.values import (
 )
 from devlint.semantics import libraries
 from devlint.syntax import ir
-from devlint.syntax.walk import assigns_attribute
+from devlint.syntax.walk import assigned_attributes
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -133,7 +133,7 @@ def is_given_by_heir(cls: Value, name: str) -> bool:
 
 
 def _gives(cls: Class, name: str) -> bool:
-    return name in cls.fields or assigns_attribute(cls.node, name)
+    return name in cls.fields or name in assigned_attributes(cls.node.body)
 
 
 def is_subclass(cls: Value, other: Value) -> bool | None:
@@ -321,13 +321,17 @@ def _construct_dataclass(machine: Machine, cls: Class, instance: Instance, call:
         call_value(machine, Bound(after[0], instance), call.with_arguments([]))
 
 
+FIELD: Final = "dataclasses.field"
+"""What the model of a field makes, whichever library's it is."""
+
+
 def own_fields(cls: Class) -> list[str]:
     """The fields that a dataclass adds to those of its bases: what is annotated, or what is an `attr.ib()`."""
     return annotated_fields(cls.node) or [name for name, value in cls.fields.items() if _is_field(value)]
 
 
 def _is_field(value: Value) -> bool:
-    return isinstance(value, Instance) and isinstance(value.cls, External) and value.cls.path == "dataclasses.field"
+    return isinstance(value, Instance) and isinstance(value.cls, External) and value.cls.path == FIELD
 
 
 def annotated_fields(node: ir.Class) -> list[str]:

@@ -10,7 +10,7 @@ from devlint.analysis.meeting import tensors_in
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.values import CUT, UNKNOWN, Class, Function, Instance, Lost, ModuleValue, Value, present
 from devlint.syntax import ir
-from devlint.syntax.walk import walk
+from devlint.syntax.walk import assigned_attributes, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.dispatch import Call
@@ -54,22 +54,10 @@ def _written(machine: Machine, function: Function) -> frozenset[str]:
 def _own_targets(machine: Machine, function: Function) -> frozenset[str]:
     known = machine.project.targets.get(function.node)
     if known is None:
-        known = machine.project.targets[function.node] = frozenset(_targets(function.node))
+        known = machine.project.targets[function.node] = frozenset(
+            name for name in assigned_attributes(function.node.body.statements) if name is not None
+        )
     return known
-
-
-def _targets(node: ir.Function) -> Iterator[str]:
-    for part in walk(node.body.statements):
-        if isinstance(part, ir.Assign):
-            targets: list[ir.Expr] = part.targets
-        elif isinstance(part, (ir.Augment, ir.For)):
-            targets = [part.target]
-        else:
-            called = part.function if isinstance(part, ir.Call) else None
-            if isinstance(called, ir.Name) and called.id == "setattr" and isinstance(part, ir.Call):
-                yield from (str(name.value) for name in part.args[1:2] if isinstance(name, ir.Const))
-            continue
-        yield from (target.name for target in walk(targets) if isinstance(target, ir.Attribute))
 
 
 def _reached(machine: Machine, function: Function) -> Iterator[Function]:

@@ -316,7 +316,7 @@ def instance_truth(machine: Machine, value: Instance) -> bool | None:
     if isinstance(value.cls, External):
         name = value.cls.path.rpartition(".")[2]
         return True if value.cls.path.startswith("torch") or _MADE_TRUE.fullmatch(name) else None
-    if find(value.cls, "__len__") or find(value.cls, "__bool__") or not isinstance(value.cls, Class):
+    if find(value.cls, "__len__") or find(value.cls, "__bool__"):
         return None
     return None if is_open_class(value.cls) and value.module is None else True
 

@@ -18,6 +18,7 @@ from devlint.analysis.plain_types import type_name
 from devlint.analysis.values import Class, Const, Instance, Mapping, Method, Sequence, Value
 from devlint.semantics import errors
 from devlint.syntax import ir
+from devlint.syntax.walk import assigned_attributes
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -120,14 +121,16 @@ def lacks_method(machine: Machine, value: Instance, name: str) -> bool:
 
 
 def _is_assigned(machine: Machine, cls: Class, name: str) -> bool:
-    """Whether the program, or the file of a class, gives anything an attribute of this name, as far as the text of the
-    files tells that the one or the other imports."""
+    """Whether the program, or the file of a class, or what the one or the other imports, gives anything an attribute of
+    this name, or one whose name it computes."""
     files = set(machine.project.imported(cls.frame.namespace.path))
     if machine.activations:
         files |= machine.project.imported(machine.activations[0].call.frame.namespace.path)
-    given = re.compile(rf"\.{re.escape(name)}\s*(?:=[^=]|:|,)|\bin\s+\S*\.{re.escape(name)}\b|setattr\(")
-    modules = (module for path, module in machine.project.loaded() if path in files)
-    return any(given.search(module.text) is not None for module in modules)
+    return any(
+        not {name, None}.isdisjoint(assigned_attributes(module.body))
+        for path, module in machine.project.loaded()
+        if path in files and (name in module.text or "setattr(" in module.text)
+    )
 
 
 _EXTENDS: Final = re.compile(

@@ -8,7 +8,7 @@ answer (`devlint.analysis.choices`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from devlint.analysis.derived import DeviceText
 from devlint.analysis.records import is_record
@@ -48,18 +48,20 @@ from devlint.semantics.devices import parse_device
 
 if TYPE_CHECKING:
     from devlint.analysis.choices import ChoiceKey
-    from devlint.analysis.events import Choice
+    from devlint.analysis.events import Choice, Site
 
 _MAX_NUMBERS = 8
 """Of more integers than these only the least and the greatest are known."""
 _OPTIONAL = (Tensor, Instance, DeviceValue, Sequence, Mapping)
 
 
-def _names_place(entry: Any) -> bool:
-    """Whether an entry of a slot says where something is, and since when."""
-    return (
-        isinstance(entry, tuple) and len(entry) > 1 and isinstance(entry[0], str) and parse_device(entry[0]) is not None
-    )
+class Kept(NamedTuple):
+    """The state that an optimizer keeps for one parameter: where it is, which step made it, and the conditions behind
+    which alone it is there."""
+
+    device: str
+    made: Site
+    behind: tuple[Choice, ...] = ()
 
 
 _REGISTERED = ("parameter", "buffer")
@@ -117,8 +119,9 @@ class Loss:
         if a.__class__ is dict and b.__class__ is dict:
             joined = {key: self.join(a.get(key, MISSING), b.get(key, MISSING)) for key in {**a, **b}}
             for key in a.keys() ^ b.keys() if self.sides is not None else ():
-                if _names_place(joined[key]) and self.sides is not None:
-                    joined[key] = (*joined[key], self.sides[key not in a])  # an optimizer's state, on this side alone
+                kept = joined[key]
+                if isinstance(kept, Kept) and self.sides is not None:
+                    joined[key] = kept._replace(behind=(*kept.behind, self.sides[key not in a]))  # on this side alone
                     self.lost = True
             return joined
         if a.__class__ is bool and b.__class__ is bool:
@@ -141,6 +144,8 @@ class Loss:
             return UNKNOWN
         if isinstance(a, frozenset) and isinstance(b, frozenset):
             return a | b
+        if isinstance(a, Kept) and isinstance(b, Kept):
+            return max(a, b, key=lambda kept: len(kept.behind))
         if isinstance(a, tuple) and isinstance(b, tuple) and not all(isinstance(part, int) for part in a + b):
             return max(a, b, key=len)  # what was gathered (options, hooks): on one side there is more of it
         if isinstance(a, tuple) or isinstance(b, tuple):

@@ -26,7 +26,7 @@ from devlint.analysis.missing import asks_aside
 from devlint.analysis.option_names import OF_GPUS
 from devlint.sources.reading import is_document
 from devlint.syntax import ir
-from devlint.syntax.walk import assigns_attribute, last_name, walk
+from devlint.syntax.walk import assigned_attributes, last_name, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Testimony
@@ -213,7 +213,7 @@ def _has_heir(event: ModuleHasNoDevice, project: Project) -> bool:
 
 def _gives_device(heir: ir.Class) -> bool:
     properties = (part.name for part in heir.body if isinstance(part, ir.Function))
-    return "device" in properties or assigns_attribute(heir, "device")
+    return "device" in properties or "device" in assigned_attributes(heir.body)
 
 
 def _is_wrapped_elsewhere(event: WrapperMissing, project: Project) -> bool:

@@ -30,13 +30,29 @@ def names_cpu(node: object) -> bool:
     return isinstance(node, ir.Const) and node.value == "cpu"
 
 
-def assigns_attribute(node: ir.Class, name: str) -> bool:
-    """Whether the body of a class assigns an attribute of this name to something, its instances most likely."""
-    return any(
-        isinstance(part, ir.Assign)
-        and any(isinstance(target, ir.Attribute) and target.name == name for target in walk(part.targets))
-        for part in walk(node.body)
-    )
+def assigned_attributes(node: Any) -> Iterator[str | None]:
+    """Yield the attributes that a node (or the nodes of a list) writes, or writes into, of whatever objects: by
+    assignments, as the targets of loops and `with`, and by `setattr`; None for a name that is computed."""
+    for part in walk(node):
+        if isinstance(part, ir.Call):
+            if isinstance(part.function, ir.Name) and part.function.id == "setattr" and len(part.args) > 1:
+                name = part.args[1]
+                yield name.value if isinstance(name, ir.Const) and isinstance(name.value, str) else None
+            continue
+        for target in walk(_targets(part)):
+            if isinstance(target, ir.Attribute):
+                yield target.name
+
+
+def _targets(node: ir.Node) -> list[ir.Expr]:
+    """What a statement assigns to."""
+    if isinstance(node, ir.Assign):
+        return node.targets
+    if isinstance(node, (ir.Augment, ir.For)):
+        return [node.target]
+    if isinstance(node, ir.With):
+        return [target for _, target in node.items if target is not None]
+    return []
 
 
 def walk(node: Any) -> Iterator[ir.Node]:

@@ -10,6 +10,7 @@ from devlint.analysis.classes import external_bases
 from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, METHODS, Call, method_models, models, on
 from devlint.analysis.events import Choice, MixedDevices, MovedParameter, Operand, Site
+from devlint.analysis.lattice import Kept
 from devlint.analysis.leaves import moved_leaf
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, meet
@@ -93,7 +94,7 @@ def initialise(machine: Machine, made: Instance, call: Call) -> Value:
     made.state["keeps"] = name not in _STATELESS or (momentum is not None)
     site = machine.site(call.node, call.frame)
     made.state["devices"] = (
-        {id(t): (t.device, site) for t in parameters if t.device not in (None, POISON)} if name in _EAGER else {}
+        {id(t): Kept(t.device, site) for t in parameters if t.device not in (None, POISON)} if name in _EAGER else {}
     )
     return made
 
@@ -190,24 +191,24 @@ def _keep_state(machine: Machine, value: Instance, call: Call) -> None:
     """State is made where a parameter is at its first step; later steps need both together."""
     if any(tensor.device == POISON for tensor in value.state.get("params", ())):
         return  # a program that has crashed makes no step
-    devices: dict[int, Any] = dict(value.state.get("devices", {}))
+    devices: dict[int, Kept] = dict(value.state.get("devices", {}))
     site = machine.site(call.node, call.frame)
     for tensor in value.state.get("params", ()):
         if tensor.device is None:
             continue
         before = devices.get(id(tensor))
         if before is None:
-            devices[id(tensor)] = (tensor.device, site)
-        elif before[0] != tensor.device:
+            devices[id(tensor)] = Kept(tensor.device, site)
+        elif before.device != tensor.device:
             if _clash_behind(machine, tensor, before, site):
                 break
-            devices[id(tensor)] = (tensor.device, site)
+            devices[id(tensor)] = Kept(tensor.device, site)
     machine.store.put(value.state, "devices", devices)
 
 
-def _clash_behind(machine: Machine, tensor: Tensor, before: Any, site: Site) -> bool:
+def _clash_behind(machine: Machine, tensor: Tensor, before: Kept, site: Site) -> bool:
     """Tell of a clash with a state that is there behind conditions alone, if it can be there on this path."""
-    state_device, made, *choices = before
+    choices = before.behind
     answers = {_asked(choice): choice.value for choice in machine.path}
     if any(answers.get(_asked(choice), choice.value) is not choice.value for choice in choices):
         return False
@@ -215,7 +216,7 @@ def _clash_behind(machine: Machine, tensor: Tensor, before: Any, site: Site) -> 
     told = {_asked(choice): choice for choice in reversed(choices)}
     machine.path += [choice for choice in choices if _asked(choice) not in answers and told[_asked(choice)] is choice]
     try:
-        _clash(machine, tensor, state_device, made, site)
+        _clash(machine, tensor, before, site)
     finally:
         del machine.path[depth:]
     return True
@@ -225,17 +226,17 @@ def _asked(choice: Choice) -> object:
     return choice.condition or (choice.site and choice.site.key)
 
 
-def _clash(machine: Machine, tensor: Tensor, state_device: str, made: Site, site: Site) -> None:
+def _clash(machine: Machine, tensor: Tensor, before: Kept, site: Site) -> None:
     if machine.trying:
         raise Crash
     operands = (
         Operand("the parameters", tensor.device or "", site, marks(tensor.origin)),
-        Operand("the optimizer's state", state_device, made, ()),
+        Operand("the optimizer's state", before.device, before.made, ()),
     )
     machine.emit(
         MixedDevices,
         site,
-        error=errors.message("mixed", operation="", operands=[("self", tensor.device or ""), ("other", state_device)]),
+        error=errors.message("mixed", operation="", operands=[("self", tensor.device or ""), ("other", before.device)]),
         operation="optimizer.step",
         operands=operands,
         guilty=1,
@@ -273,15 +274,15 @@ def _numbers(parameters: Value | None, numbers: dict[Any, int]) -> Value:
 def load_state_dict(machine: Machine, value: Instance, call: Call) -> Value:
     """`optimizer.load_state_dict(state)`: the state goes to where the parameters are now; groups are taken as they
     are, but for their parameters."""
-    devices: dict[int, Any] = {}
+    devices: dict[int, Kept] = {}
     site = machine.site(call.node, call.frame)
     for tensor in value.state.get("params", ()):
         if tensor.device not in (None, POISON):
-            devices[id(tensor)] = (tensor.device, site)
+            devices[id(tensor)] = Kept(tensor.device, site)
     machine.store.put(value.state, "devices", devices)
     groups = _own_groups(value)
     if groups is not None:
-        _load_books(machine, value, groups, call.argument(0, "state_dict"), {device for device, _ in devices.values()})
+        _load_books(machine, value, groups, call.argument(0, "state_dict"), {kept.device for kept in devices.values()})
     return NONE
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value
-from devlint.analysis.classes import own_fields
+from devlint.analysis.classes import FIELD, own_fields
 from devlint.analysis.dispatch import Call, models
 from devlint.analysis.enumerations import AUTO
 from devlint.analysis.models.copying import copied
@@ -24,8 +24,6 @@ from devlint.analysis.values import (
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
-
-FIELD: Final = "dataclasses.field"
 
 
 @models(
