@@ -30,6 +30,22 @@ class Net(nn.Module):
         noise = torch.randn(x.shape)  # DEV303: gpu1 gpu2
         return x + noise
 """,
+    "a module that asks what nobody knows where the rest of its inputs is": """
+def overlap(output, target):
+    onehot = torch.zeros(output.shape)
+    if output.device.type == "cuda":
+        onehot = onehot.cuda(output.device.index)
+    onehot.scatter_(1, target.long(), 1)
+    return output * onehot
+class Dice(nn.Module):
+    def __init__(self, nonlinearity=None):
+        super().__init__()
+        self.nonlinearity = nonlinearity
+    def forward(self, output, target):
+        if self.nonlinearity is not None:
+            output = self.nonlinearity(output)
+        return overlap(output, target)
+""",
     "a module that is right": """
 class Net(nn.Module):
     def __init__(self, width):
