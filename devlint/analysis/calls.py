@@ -13,11 +13,12 @@ from devlint.analysis.cutting import cut
 from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, CALL, METHOD, MODELS, VALUES, Call, on
 from devlint.analysis.frames import Frame, Locals
 from devlint.analysis.importing import module_member
-from devlint.analysis.machine import GRADIENTS, RAISE, SCRIPTED, Activation, Crash
+from devlint.analysis.machine import RAISE, Activation, Crash
 from devlint.analysis.models import library
 from devlint.analysis.option_names import counts_gpus
 from devlint.analysis.plain import join_all, missing
 from devlint.analysis.remembering import REMEMBERS, recall
+from devlint.analysis.state import GRADIENTS, SCRIPTED
 from devlint.analysis.values import (
     CUT,
     NONE,

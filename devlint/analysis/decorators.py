@@ -10,8 +10,8 @@ from devlint.analysis.choices import decide
 from devlint.analysis.classes import own_fields
 from devlint.analysis.dispatch import METHODS, MODELS, Call
 from devlint.analysis.frames import Frame
-from devlint.analysis.machine import SCRIPTED
 from devlint.analysis.remembering import remember_calls
+from devlint.analysis.state import SCRIPTED
 from devlint.analysis.values import (
     MAX_ITEMS,
     TRUE,

@@ -32,7 +32,7 @@ from devlint.analysis.dispatch import (
     Iteration,
     on,
 )
-from devlint.analysis.machine import SCRIPTED, TRACE, Crash
+from devlint.analysis.machine import Crash
 from devlint.analysis.missing import read_lost
 from devlint.analysis.models import distributions, library
 from devlint.analysis.module_calls import call_module
@@ -53,6 +53,7 @@ from devlint.analysis.modules import (
 )
 from devlint.analysis.replacing import replaced
 from devlint.analysis.sequences import sequence_item
+from devlint.analysis.state import SCRIPTED, TRACE
 from devlint.analysis.values import (
     NONE,
     OWN_CLASS,

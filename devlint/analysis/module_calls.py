@@ -10,7 +10,7 @@ from devlint.analysis.backward import wait_for_module
 from devlint.analysis.calls import invoke, untraced
 from devlint.analysis.classes import find, modelled
 from devlint.analysis.dispatch import METHODS, Call
-from devlint.analysis.machine import SCRIPTED, TRACE, Crash, Trace
+from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, meet, operands_in
 from devlint.analysis.models import parallel
 from devlint.analysis.module_state import HIDDEN
@@ -26,6 +26,7 @@ from devlint.analysis.opaque import misplaced
 from devlint.analysis.replacing import calls_elsewhere
 from devlint.analysis.results import build, row_result
 from devlint.analysis.rows import argument_node, demand_cpu
+from devlint.analysis.state import SCRIPTED, TRACE, Trace
 from devlint.analysis.values import (
     POISON,
     UNKNOWN,

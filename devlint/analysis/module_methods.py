@@ -14,7 +14,7 @@ from devlint.analysis.dispatch import Call, on
 from devlint.analysis.lacking import lacks_method
 from devlint.analysis.leaves import refuse_copy
 from devlint.analysis.loads import take_for_weights
-from devlint.analysis.machine import SCRIPTED, TRACE, Crash
+from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models import parallel
 from devlint.analysis.module_calls import WITH_KWARGS, call_builtin, class_forward
@@ -22,9 +22,7 @@ from devlint.analysis.module_modes import set_mode
 from devlint.analysis.module_moves import apply_registered, cast_module, move
 from devlint.analysis.modules import (
     MODULE_METHODS,
-    add_unnamed,
     builtin_path,
-    is_dictionary,
     miss_wrapped,
     module_attribute,
     name_of_member,
@@ -38,6 +36,7 @@ from devlint.analysis.modules import (
 from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, forget_place
 from devlint.analysis.results import derived, loaded_tensor
 from devlint.analysis.snapshots import note_loaded, separate
+from devlint.analysis.state import SCRIPTED, TRACE
 from devlint.analysis.values import (
     BOOL,
     MAX_ITEMS,
@@ -96,7 +95,7 @@ def base_method(machine: Machine, value: Instance, name: str, call: Call) -> Val
     """A method of `nn.Module` itself (also through `super()`)."""
     module = value.module
     assert module is not None
-    method = _BASE.get(name)
+    method = BASE.get(name)
     if method is not None:
         return method(machine, value, name, call)
     if name == "save" and (TRACE in value.state or SCRIPTED in value.state):
@@ -145,11 +144,12 @@ def _registered_as(machine: Machine, value: Instance, name: str) -> Value:
 
 
 BaseMethod: TypeAlias = "Callable[[Machine, Instance, str, Call], Value]"
-_BASE: dict[str, BaseMethod] = {}
+BASE: dict[str, BaseMethod] = {}
+"""What every module answers, whatever its class."""
 _SEQUENTIAL: Final = "torch.nn.Sequential"
 
 
-@on(_BASE, "parameters", "buffers")
+@on(BASE, "parameters", "buffers")
 def _parameters(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     assert value.module is not None
     if value.module.is_replica and name == "parameters" and not value.module.unsure:
@@ -162,7 +162,7 @@ def _parameters(machine: Machine, value: Instance, name: str, call: Call) -> Val
     return Sequence("generator", list(wanted), value.module.unsure or not wanted)
 
 
-@on(_BASE, "named_parameters", "named_buffers")
+@on(BASE, "named_parameters", "named_buffers")
 def _named_parameters(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     prefix = constant(call.argument(0, "prefix")) if call.given(0, "prefix") is not None else ""
     pairs: list[Value] = [
@@ -173,7 +173,7 @@ def _named_parameters(machine: Machine, value: Instance, name: str, call: Call) 
     return Sequence("generator", pairs, True)
 
 
-@on(_BASE, "children", "modules")
+@on(BASE, "children", "modules")
 def _children(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     assert value.module is not None
     if name == "modules":
@@ -185,7 +185,7 @@ def _children(machine: Machine, value: Instance, name: str, call: Call) -> Value
     return Sequence("generator", found, value.module.unsure)
 
 
-@on(_BASE, "named_children", "named_modules")
+@on(BASE, "named_children", "named_modules")
 def _named_children(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     assert value.module is not None
     inside = children_of_opaque(machine, value) if name == "named_children" else None
@@ -200,7 +200,7 @@ TRANSIENT: Final = "transient"
 """Under this key of its state, a module keeps the names of buffers that its `state_dict` leaves out."""
 
 
-@on(_BASE, "state_dict")
+@on(BASE, "state_dict")
 def _state_dict(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     items: dict[Any, Value] = {}
     prefix = constant(call.given(1, "prefix"))
@@ -225,12 +225,12 @@ def _is_transient(path: str, owner: Instance) -> bool:
     return path.rpartition(".")[2] in owner.state.get(TRANSIENT, ())
 
 
-@on(_BASE, "zero_grad", "extra_repr")
+@on(BASE, "zero_grad", "extra_repr")
 def _nothing(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     return NONE
 
 
-@on(_BASE, "load_state_dict")
+@on(BASE, "load_state_dict")
 def _load_state_dict(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     """Values are copied to where the module is; with `assign=True` the loaded tensors take its parameters' place."""
     weights = [tensor for tensor, _, _ in registered(value)]
@@ -294,7 +294,7 @@ def _assigned(state: Value | None, path: str | None, tensor: Tensor, strict: boo
     return possible.pop() if len(possible) == 1 else None
 
 
-@on(_BASE, "register_buffer", "register_parameter", "add_module", "register_module")
+@on(BASE, "register_buffer", "register_parameter", "add_module", "register_module")
 def _register_named(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     module = value.module
     assert module is not None
@@ -328,7 +328,7 @@ def _register_named(machine: Machine, value: Instance, name: str, call: Call) ->
     return NONE
 
 
-@on(_BASE, "append", "extend", "insert")
+@on(BASE, "append", "extend", "insert")
 def _append(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     module = value.module
     assert module is not None
@@ -345,11 +345,11 @@ def _append(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     return value
 
 
-on(_BASE, "eval", "train")(set_mode)
+on(BASE, "eval", "train")(set_mode)
 
 
 @on(
-    _BASE,
+    BASE,
     "half",
     "float",
     "double",
@@ -366,7 +366,7 @@ def _itself(machine: Machine, value: Instance, name: str, call: Call) -> Value:
 _CASTS: Final = frozenset({"half", "float", "double", "bfloat16", "type"})
 
 
-@on(_BASE, "apply")
+@on(BASE, "apply")
 def _apply(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     """`module.apply(f)`: `f` gets every submodule, and the module itself at last.
 
@@ -400,58 +400,12 @@ def _likeness(part: Instance) -> tuple[object, ...]:
 _MOST_APPLIED: Final = 32
 
 
-@on(_BASE, "keys", "values", "items")
-def _dictionary(machine: Machine, value: Instance, name: str, call: Call) -> Value:
-    if not is_dictionary(value):
-        return UNKNOWN
-    assert value.module is not None
-    pairs = [(name_of_member(n), v) for n, v in value.fields.items() if value.module.kinds.get(n)]
-    if name == "keys":
-        return Sequence("list", [key for key, _ in pairs], value.module.unsure)
-    if name == "values":
-        return Sequence("list", [part for _, part in pairs], value.module.unsure)
-    return Sequence("list", [Sequence("tuple", [key, part]) for key, part in pairs], value.module.unsure)
-
-
-@on(_BASE, "update")
-def _update(machine: Machine, value: Instance, name: str, call: Call) -> Value:
-    """`ModuleDict.update`: as many assignments of items."""
-    assert value.module is not None
-    given = call.argument(0, "modules")
-    if not is_dictionary(value) or not isinstance(given, Mapping):
-        return UNKNOWN
-    for key, part in given.items.items():
-        register_attribute(machine, value, str(key), part, call.node, call.frame)
-        machine.store.epoch += 1
-        machine.store.put(value.fields, str(key), part)
-    if given.open:
-        machine.store.set(value.module, "unsure", True)
-    if given.rest is not None:
-        add_unnamed(machine, value, given.rest, call.node, call.frame)
-    return NONE
-
-
-@on(_BASE, "__delitem__", "pop")
-def _take_out(machine: Machine, value: Instance, name: str, call: Call) -> Value:
-    """`del table[key]` and `table.pop(key)`, of a ModuleDict or ParameterDict."""
-    assert value.module is not None
-    key = constant(call.positional[0]) if call.positional else None
-    if not is_dictionary(value) or not isinstance(key, str) or key not in value.fields:
-        machine.store.set(value.module, "unsure", True)
-        return UNKNOWN
-    part = present(value.fields[key])
-    machine.store.epoch += 1
-    machine.store.remove(value.fields, key)
-    machine.store.remove(value.module.kinds, key)
-    return NONE if name == "__delitem__" else part
-
-
-@on(_BASE, "to_empty")
+@on(BASE, "to_empty")
 def _to_empty(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     return move(machine, value, "to", call)
 
 
-@on(_BASE, "get_submodule", "get_parameter", "get_buffer")
+@on(BASE, "get_submodule", "get_parameter", "get_buffer")
 def _get_part(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     target = call.argument(0, "target")
     part: Value = value
@@ -463,7 +417,7 @@ def _get_part(machine: Machine, value: Instance, name: str, call: Call) -> Value
     return UNKNOWN
 
 
-@on(_BASE, "set_submodule")
+@on(BASE, "set_submodule")
 def _set_part(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     target, new = constant(call.argument(0, "target")), call.argument(1, "module")
     assert value.module is not None
@@ -491,7 +445,7 @@ _HOOKS: Final = {
 }
 
 
-@on(_BASE, *_HOOKS)
+@on(BASE, *_HOOKS)
 def _register_hook(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     key = _HOOKS[name]
     hook = call.argument(0, "hook")

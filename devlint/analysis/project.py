@@ -21,7 +21,8 @@ from devlint.syntax.frontend import FrontEnd, lower
 if TYPE_CHECKING:
     from devlint.analysis.choices import ChoiceKey
     from devlint.analysis.events import Site, Wrapped
-    from devlint.analysis.machine import Machine, State
+    from devlint.analysis.machine import Machine
+    from devlint.analysis.state import State
     from devlint.analysis.values import DeviceValue
 
 

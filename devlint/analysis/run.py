@@ -16,12 +16,13 @@ from devlint.analysis.choices import ChoiceKey
 from devlint.analysis.entries import Entry, is_for_tests, is_private_class, is_program, protocol_entries
 from devlint.analysis.events import DeviceUnavailable, Event
 from devlint.analysis.frames import Namespace
-from devlint.analysis.machine import FIRST_GPU, Crash, Machine, OutOfBudget, State
+from devlint.analysis.machine import FIRST_GPU, Crash, Machine, OutOfBudget
 from devlint.analysis.option_names import are_independent
 from devlint.analysis.outcomes import MAIN, Outcome, Pass, called_by_roots, stands, take_imports, taken_over
 from devlint.analysis.project import Project, module_name, repeat_defaults, run_body, run_file
 from devlint.analysis.reading import NEEDS_GPU, settle, weigh_evidence
 from devlint.analysis.settings import forget_settings
+from devlint.analysis.state import State
 from devlint.analysis.store import Delta
 from devlint.analysis.values import DeviceValue
 from devlint.syntax import ir

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
 from devlint.analysis.dispatch import Call, method_models, models
-from devlint.analysis.machine import SCRIPTED, TRACE, Trace
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models.torch_contexts import transparent
 from devlint.analysis.module_calls import run_traced
 from devlint.analysis.module_state import CONVERTED
+from devlint.analysis.state import SCRIPTED, TRACE, Trace
 from devlint.analysis.values import (
     POISON,
     TRUE,

@@ -9,7 +9,8 @@ from devlint.analysis.access import call_method, call_value, iterate
 from devlint.analysis.classes import find
 from devlint.analysis.control import one_way
 from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
-from devlint.analysis.machine import RAISE, Crash, Worker
+from devlint.analysis.machine import RAISE, Crash
+from devlint.analysis.state import Worker
 from devlint.analysis.values import BOOL, NONE, UNKNOWN, Class, External, Instance, Mapping, Value, constant
 
 if TYPE_CHECKING:

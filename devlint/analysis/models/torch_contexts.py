@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.access import truth
 from devlint.analysis.devices import demand_gpu, demand_type_name, is_device_like, resolve, use
 from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
-from devlint.analysis.machine import GRADIENTS
+from devlint.analysis.state import GRADIENTS
 from devlint.analysis.values import (
     NONE,
     POISON,

@@ -10,11 +10,12 @@ from devlint.analysis.classes import find
 from devlint.analysis.derived import Kept
 from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.events import CudaInWorker, PinAccelerator, Site
-from devlint.analysis.machine import Crash, Worker
+from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import operand, tensors_in
 from devlint.analysis.missing import too_few
 from devlint.analysis.results import derived, loaded_tensor
 from devlint.analysis.rows import check_generator
+from devlint.analysis.state import Worker
 from devlint.analysis.values import (
     NONE,
     POISON,
