@@ -23,6 +23,7 @@ from devlint.analysis.dispatch import (
 from devlint.analysis.events import MoveOnArray
 from devlint.analysis.host import read_pending, to_host
 from devlint.analysis.meeting import tensors_in
+from devlint.analysis.results import reduced_rank
 from devlint.analysis.values import (
     DTYPE,
     NONE,
@@ -95,8 +96,11 @@ def array_method(machine: Machine, value: Array, name: str, call: Call) -> Value
         return UNKNOWN
     if name in _NOTHING:
         return NONE
-    if name in _SCALARS or (name in _REDUCTIONS and not call.positional and not call.keywords):
+    if name in _SCALARS:
         return NUMBER
+    if name in _REDUCTIONS and not call.open:
+        left = reduced_rank(value, call.given(0, "axis"), call.keywords.get("keepdims"))
+        return NUMBER if left == 0 else Array(left, value.source, True)
     if name == "view" and call.positional and not isinstance(call.positional[0], (Const, External)):
         return UNKNOWN
     if name == "tolist":

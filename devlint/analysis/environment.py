@@ -118,7 +118,7 @@ def _set_visible(machine: Machine, value: Value, node: ir.Node, frame: Frame) ->
     text = text_of(value)
     ids = None if text is None else visible_devices(text, machine.world.device_count)
     first = machine.state.cuda_initialised
-    if first is not None and VISIBLE in machine.state.environment:
+    if first is not None and (VISIBLE in machine.state.environment or _is_in_force(machine, text)):
         return
     if first is not None:
         now = machine.state.visible
@@ -130,6 +130,14 @@ def _set_visible(machine: Machine, value: Value, node: ir.Node, frame: Frame) ->
     machine.consulted.add("count")
     machine.store.set(machine.state, "visible", ids)
     machine.store.set(machine.state, "visible_text", text)
+    machine.store.set(machine.state, "was_chosen", True)
+
+
+def _is_in_force(machine: Machine, text: str | None) -> bool:
+    """Whether the program had chosen these devices before CUDA was initialised, for all that is known, and only took
+    the variable away since."""
+    chosen = machine.state.visible_text
+    return machine.state.was_chosen and (text is None or chosen is None or text == chosen)
 
 
 _STARTS_PROCESS = (
@@ -163,6 +171,8 @@ def unset_visible(machine: Machine) -> None:
         machine.consulted.add("count")
         machine.store.set(machine.state, "visible", None)
         machine.store.set(machine.state, "visible_text", None)
+    if machine.state.cuda_initialised is None:
+        machine.store.set(machine.state, "was_chosen", False)
 
 
 def visible_devices(text: str, count: int) -> tuple[int, ...] | None:

@@ -187,7 +187,8 @@ class DeviceUnavailable(Event):
     `literal`: where the device was named in the project, if it was. `operation`: `torch.zeros`, `.cuda()`,
     `torch.cuda.set_device`. `kind`: `use` moves or creates, `query` asks for properties, `legacy` is a
     `torch.cuda.FloatTensor`. `at_import`: it happened while a library module was being imported (a default argument,
-    a class body, module level), `in_tests`: of one of tests that ask for no GPU, which may all need it. `hidden`: the
+    a class body, module level), `unasked`: and nothing there asks for CUDA, in tests, which may all need it, or where a
+    constant of another file names the device. `hidden`: the
     index exists on the machine but not in CUDA_VISIBLE_DEVICES.
     `evidence`: the program asks for availability, has a device flag or a CPU branch: it means to run without a GPU.
     `guarded`: it happened under a user's own flag that is true (then DEV101/102/107 are silent); `is_option`: it is the
@@ -201,7 +202,7 @@ class DeviceUnavailable(Event):
     operation: str = ""
     kind: Literal["use", "query", "legacy"] = "use"
     at_import: bool = False
-    in_tests: bool = False
+    unasked: bool = False
     hidden: bool = False
     evidence: bool = False
     guarded: bool = False
@@ -280,11 +281,15 @@ class ModuleHasNoDevice(Event):
 
 @dataclass(frozen=True, slots=True)
 class MovedParameter(Event):
-    """`nn.Parameter(...).to(d)`, or a moved leaf that requires grad: a copy that is no leaf stands in its place."""
+    """`nn.Parameter(...).to(d)`, or a moved leaf that requires grad: a copy that is no leaf stands in its place.
+
+    `unsaved`: one without a gradient, and the state of its module is taken, which does not have it.
+    """
 
     text: str = ""
     is_parameter: bool = True
     device: str = ""
+    unsaved: bool = False
 
 
 @dataclass(frozen=True, slots=True)

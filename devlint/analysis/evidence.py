@@ -44,13 +44,13 @@ def decide_branch(machine: Machine, node: ir.If, frame: Frame) -> Decision:
 
 
 def note_doubts(machine: Machine, nodes: list[ir.Expr], frame: Frame, known: int) -> None:
-    """Note the options that stand beside a question for CUDA (found after the first `known`): of the device that is
-    their default the program doubts that it is there. `if args.gpu >= 0:` asks for no more than the option."""
+    """Note what stands beside a question for CUDA (found after the first `known`), an option or what was written down
+    elsewhere: the program doubts that this device is there. `if args.gpu >= 0:` asks for no more than the option."""
     if all(kind != "availability" for kind, _ in list(machine.evidence)[known:]):
         return
     for part in walk(nodes):
         value = held(part, frame) if isinstance(part, (ir.Name, ir.Attribute)) else None
-        if isinstance(value, (Const, DeviceValue)) and value.site is not None and value.site.key in machine.options:
+        if isinstance(value, (Const, DeviceValue)) and value.site is not None:
             machine.doubted.add(value.site.key)
 
 

@@ -55,7 +55,7 @@ _MAX_NUMBERS = 8
 _OPTIONAL = (Tensor, Instance, DeviceValue, Sequence, Mapping)
 
 
-class Kept(NamedTuple):
+class KeptState(NamedTuple):
     """The state that an optimizer keeps for one parameter: where it is, which step made it, and the conditions behind
     which alone it is there."""
 
@@ -120,7 +120,7 @@ class Loss:
             joined = {key: self.join(a.get(key, MISSING), b.get(key, MISSING)) for key in {**a, **b}}
             for key in a.keys() ^ b.keys() if self.sides is not None else ():
                 kept = joined[key]
-                if isinstance(kept, Kept) and self.sides is not None:
+                if isinstance(kept, KeptState) and self.sides is not None:
                     joined[key] = kept._replace(behind=(*kept.behind, self.sides[key not in a]))  # on this side alone
                     self.lost = True
             return joined
@@ -144,7 +144,7 @@ class Loss:
             return UNKNOWN
         if isinstance(a, frozenset) and isinstance(b, frozenset):
             return a | b
-        if isinstance(a, Kept) and isinstance(b, Kept):
+        if isinstance(a, KeptState) and isinstance(b, KeptState):
             return max(a, b, key=lambda kept: len(kept.behind))
         if isinstance(a, tuple) and isinstance(b, tuple) and not all(isinstance(part, int) for part in a + b):
             return max(a, b, key=len)  # what was gathered (options, hooks): on one side there is more of it

@@ -8,7 +8,7 @@ from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
 from devlint.analysis.events import MovedParameter
 from devlint.analysis.results import derived
-from devlint.analysis.values import POISON, UNKNOWN, Const, Scalar, Tensor, Value
+from devlint.analysis.values import POISON, UNKNOWN, Const, Instance, Scalar, Tensor, Value
 from devlint.semantics import errors
 from devlint.syntax import ir
 
@@ -87,10 +87,7 @@ def note_unregistered(machine: Machine, copy: Tensor, node: ir.Node, frame: Fram
     move = moved_leaf(copy)
     if move is None or move.source is None or not _is_sure(move.source, copy):
         return
-    made, node_moved = move.source.origin, _moved_node(move.node)
-    if not move.source.is_parameter or not move.source.requires_grad or node_moved is None:
-        return
-    if made is None or made.node is not node_moved:
+    if not move.source.requires_grad or not _only_moves(move.node) or not _is_made_for(move, move.source):
         return
     machine.emit(
         MovedParameter,
@@ -101,6 +98,34 @@ def note_unregistered(machine: Machine, copy: Tensor, node: ir.Node, frame: Fram
     )
 
 
+def note_unsaved(machine: Machine, module: Instance, call: Call) -> None:
+    """The state of a module is taken that keeps the moved copies of parameters without a gradient: it lacks them."""
+    for copy in module.fields.values():
+        move = copy.origin if isinstance(copy, Tensor) and not copy.is_parameter else None
+        if not isinstance(copy, Tensor) or move is None or move.kind != "moved" or move.product is not copy:
+            continue
+        made = move.source
+        if made is None or made.requires_grad is not False or not _is_made_for(move, made):
+            continue
+        if made.device in (None, POISON, copy.device) or copy.device in (None, POISON) or made.assumed:
+            continue
+        machine.emit(
+            MovedParameter,
+            machine.site(call.node, call.frame),
+            move.site,
+            text=source_text(machine, move.site),
+            device=copy.device or "",
+            unsaved=True,
+        )
+
+
+def _is_made_for(move: Origin, made: Tensor) -> bool:
+    """Whether a parameter was made in the expression that moves it, so that nothing else has it."""
+    node = move.node
+    receiver = node.function.value if isinstance(node, ir.Call) and isinstance(node.function, ir.Attribute) else None
+    return made.is_parameter and made.origin is not None and made.origin.node is receiver
+
+
 def _is_sure(leaf: Tensor, copy: Tensor) -> bool:
     """Whether the copy is surely another tensor than what was a leaf before it was moved."""
     known = leaf.device not in (None, POISON, copy.device) and copy.device not in (None, POISON)
@@ -109,16 +134,10 @@ def _is_sure(leaf: Tensor, copy: Tensor) -> bool:
 
 def _only_moves(node: ir.Node | None) -> bool:
     """Whether a call would give the tensor itself, if it were there already: it names a device and nothing else."""
-    return _moved_node(node) is not None
-
-
-def _moved_node(node: ir.Node | None) -> ir.Expr | None:
-    """What a call moves that names a device and nothing else."""
     if not isinstance(node, ir.Call) or not isinstance(node.function, ir.Attribute):
-        return None
+        return False
     others = [name for name, _ in node.keywords if name not in ("device", "non_blocking")]
-    moves = node.function.name in ("to", "cuda") and len(node.args) < 2 and not others
-    return node.function.value if moves else None
+    return node.function.name in ("to", "cuda") and len(node.args) < 2 and not others
 
 
 def _lacks(machine: Machine, value: NoGradient, error: str, node: ir.Node, frame: Frame) -> NoReturn:

@@ -11,9 +11,19 @@ if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 
+def part_of_load(machine: Machine, value: Unknown) -> Unknown | None:
+    """An attribute or item of what was loaded, or of a part of it; None of anything else."""
+    site = machine.loads.get(value) if machine.loads else None
+    if site is None:
+        return None
+    part = Unknown()
+    machine.loads[part] = site
+    return part
+
+
 def take_for_data(machine: Machine, value: Value) -> None:
-    """The host reads something, or finds something by it: if it was loaded, or is an attribute of what was, these are
-    no weights, and nothing of them was on a GPU.
+    """The host reads something, finds something by it, or takes samples out of it: if it was loaded, or is a part of
+    what was, these are no weights, and nothing of them was on a GPU.
 
     Weights are a dict that a network takes; what was saved from a GPU becomes no array before it is brought back.
     """
@@ -26,7 +36,7 @@ def take_for_data(machine: Machine, value: Value) -> None:
 
 
 def take_for_weights(machine: Machine, value: Value | None) -> None:
-    """A module takes something, or it is used as one: if it was loaded, or is an attribute of what was, these are
+    """A module takes something, or it is used as one: if it was loaded, or is a part of what was, these are
     weights, whatever else stands beside them."""
     site = machine.loads.get(value) if isinstance(value, Unknown) else None
     if site is None or site.key in machine.weight_loads:

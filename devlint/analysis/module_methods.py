@@ -12,7 +12,7 @@ from devlint.analysis.classes import external_bases, find, is_open_class, modell
 from devlint.analysis.counting import leaves_nothing
 from devlint.analysis.dispatch import Call, on
 from devlint.analysis.lacking import lacks_method
-from devlint.analysis.leaves import refuse_copy
+from devlint.analysis.leaves import note_unsaved, refuse_copy
 from devlint.analysis.loads import take_for_weights
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import tensors_in
@@ -203,6 +203,8 @@ TRANSIENT: Final = "transient"
 @on(BASE, "state_dict")
 def _state_dict(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     items: dict[Any, Value] = {}
+    for part in submodules(value).values():
+        note_unsaved(machine, part, call)
     prefix = constant(call.given(1, "prefix"))
     for path, tensor, owner in named_tensors(value):
         if path is not None and len(items) < MAX_ITEMS and not _is_transient(path, owner):

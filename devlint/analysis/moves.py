@@ -36,7 +36,7 @@ def note_dropped(machine: Machine, node: ir.ExprStatement, result: Value, frame:
         site = machine.site(node, frame)
         if source.device in (made.device, POISON) or (source.device is None and made.device == "cpu"):
             continue
-        if _goes_with_module(source):
+        if _goes_with_module(source) or _is_decided(machine, source):
             continue
         if may_be_module(source):
             machine.store.set(source, "device", None)
@@ -61,6 +61,12 @@ def _goes_with_module(source: Tensor) -> bool:
     known."""
     origin = source.origin
     return origin is not None and origin.kind == "module-moved" and (source.device is None or source.assumed)
+
+
+def _is_decided(machine: Machine, source: Tensor) -> bool:
+    """Whether the path has an answer to the condition behind which a tensor was lost: with it the tensor is on one
+    side's device, which the run for that answer knows."""
+    return source.device is None and source.behind is not None and source.behind in machine.within
 
 
 def forget_dropped(machine: Machine, tensor: Tensor, device: str | None) -> None:

@@ -63,9 +63,12 @@ class Project:
         """The names that a loop binds, by loop."""
         self.counted: dict[ir.Node, frozenset[str]] = {}
         """The names that a loop computes from what changes in each round, by loop."""
+        self.bindings: dict[ir.Module, dict[str, list[int]]] = {}
+        """In which rows a file assigns its names at its top level, by file."""
         self.settable: dict[ir.Module, frozenset[str]] = {}
-        self.movers: dict[ir.Module, dict[str, list[ir.Function | ir.Class]]] = {}
         """The global names that functions of a file set, by file."""
+        self.movers: dict[ir.Module, dict[str, list[ir.Function | ir.Class]]] = {}
+        """The functions and classes of a file that move its global names, by file and name."""
         self.starts_nccl: dict[ir.Node, bool] = {}
         """Whether a function starts a process group of NCCL."""
         self.asked: dict[ir.Node, tuple[frozenset[str], tuple[ir.Attribute, ...]]] = {}
@@ -276,7 +279,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     log, machine.store.log = machine.store.log, None
     lost, named = machine.loss.lost, machine.loss.named
     state = machine.state
-    before = (state.cuda_initialised, state.visible, state.visible_text)
+    before = (state.cuda_initialised, state.visible, state.visible_text, state.was_chosen)
     defaults, imported, was_alive = defaults_of(state), state.imported, state.alive
     processes = (state.cuda_unused, state.cuda_used, state.may_spawn)
     state.cuda_initialised, state.cuda_unused = None, True
@@ -303,7 +306,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
         machine.loss.lost, machine.loss.named = lost, named
         machine.import_effects[path] = _effects(state, before[1], before[2], processes[2], was_alive)
         machine.import_defaults[path] = (_set_since(state, defaults), state.imported - imported)
-        state.cuda_initialised, state.visible, state.visible_text = before
+        state.cuda_initialised, state.visible, state.visible_text, state.was_chosen = before
         state.default_device, state.default_type, state.current_device, state.replaced = defaults
         state.imported = imported
         state.cuda_unused, state.cuda_used, state.may_spawn = processes
@@ -336,6 +339,7 @@ def _repeat_effects(machine: Machine, path: str) -> None:
     if visible is not None and machine.state.cuda_initialised is None:
         machine.store.set(machine.state, "visible", visible)
         machine.store.set(machine.state, "visible_text", text)
+        machine.store.set(machine.state, "was_chosen", True)
     if touched is not None and machine.state.cuda_initialised is None:
         machine.store.set(machine.state, "cuda_initialised", touched)
     if used is not None and machine.state.cuda_unused:

@@ -47,13 +47,14 @@ def weigh_evidence(
 ) -> dict[tuple[Any, ...], Event]:
     """Settle what one entry point, in the file `entry`, says of missing CUDA.
 
-    With evidence that the program means to run without a GPU, the first use (and question: `current_device()`) in
-    each function is kept, unless the run has surely died of another before; the others are counted. Evidence speaks
-    for what stands in the same file, and, where it is the entry's own, for all; that a network runs on the CPU speaks
-    for what functions do, not for a device that the script itself names. Without, the program is for GPUs by
-    its own lights: the first use and the first question of all are kept, and none of a program that is launched on
-    GPUs or built on packages for them. The default of an option counts where the program doubts it elsewhere
-    (`doubted`, by where they stand). That a checkpoint is loaded with a `map_location` speaks of its loads alone.
+    With evidence that the program means to run without a GPU, the first use (and question: `current_device()`) in each
+    function is kept, unless the run has surely died of another before; the others are counted. Evidence speaks for
+    what stands in the same file, and, where it is the entry's own, for all; that a network runs on the CPU speaks for
+    what functions do, not for a device that the script itself names. Without, the program is for GPUs by its own
+    lights: the first use and the first question of all are kept, and none of a program that is launched on GPUs or
+    built on packages for them. The default of an option counts where the program doubts it elsewhere (`doubted`, by
+    where they stand), and any device that it doubts elsewhere is shown not to be needed. That a checkpoint is loaded
+    with a `map_location` speaks of its loads alone.
     """
     kinds = {kind for kind, _ in found}
     launched = launched or NEEDS_GPU in kinds
@@ -74,14 +75,14 @@ def weigh_evidence(
             continue
         if event.is_option and event.root.key not in doubted:
             event = dataclasses.replace(event, guarded=True)
-        evidence = _speaks_for(event, meant, entry)
+        evidence = _speaks_for(event, meant, entry) or (event.literal is not None and event.literal.key in doubted)
         if event.cause == "follows" and event.root.key in alive:
             continue  # on another way the run is not over
         if event.cause == "follows" and (evidence or event.index):
             follow_ups.add(event.root.key)
             continue
         if event.index:
-            kept[key] = event
+            kept[key] = dataclasses.replace(event, evidence=evidence)
             continue
         if not evidence and (launched or event.device.endswith(":?")):
             continue  # each process takes its own GPU: a program that is launched on GPUs

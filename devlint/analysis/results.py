@@ -330,21 +330,32 @@ def _array(row: Row, bound: dict[str, Any]) -> Value:
         known = [rank for rank in ranks if rank is not None]
         rank = max(known) if known and (len(known) == len(ranks) or max(known) > 0) else None
     elif row.rank == "reduce":
-        rank = _reduced_rank(bound)
+        rank = reduced_rank(bound.get("a"), bound.get("axis"), bound.get("keepdims"))
+    elif row.rank == "along":
+        rank = 1 if bound.get("axis") is None or is_none(bound["axis"]) else array_rank(bound.get("a"))
+        rank = SOME_RANK if rank is None else rank
     else:
         rank = SOME_RANK if row.rank == "some" else int(row.rank)
     is_number = rank == 0 and (row.rank in ("broadcast", "reduce") or row.name.startswith("numpy.random."))
     return NUMBER if is_number else Array(rank, None, row.rank in ("broadcast", "reduce"))
 
 
-def _reduced_rank(bound: dict[str, Any]) -> int | None:
-    """What a reduction of an array along an axis leaves; behind the first axis there is another one."""
-    whole, axis = bound.get("a"), bound.get("axis")
+def array_rank(value: Value | None) -> int | None:
+    """How many dimensions an array has, or what becomes one; None if that is not known."""
+    return value.rank if isinstance(value, Array) else nesting(value) if value is not None else None
+
+
+def reduced_rank(whole: Value | None, axis: Value | None, kept: Value | None = None) -> int | None:
+    """How many dimensions a reduction of an array leaves, along an axis or several; behind the first axis there is
+    another one. `kept`: whether those that are reduced stay, with one item each."""
+    rank = array_rank(whole)
+    if kept is not None:
+        return rank if constant(kept) is True else None
     if axis is None or is_none(axis):
         return 0
-    rank = whole.rank if isinstance(whole, Array) else nesting(whole) if isinstance(whole, Value) else None
-    if rank is not None and 0 < rank < SOME_RANK:
-        return rank - 1
+    several = len(axis.items) if isinstance(axis, Sequence) and not axis.open else 1
+    if rank is not None and several <= rank < SOME_RANK:
+        return rank - several
     along = constant(axis)
     return 1 if isinstance(along, int) and along > 0 else None
 

@@ -204,8 +204,10 @@ class _Runner:
                 told = list(weigh_evidence(events, launched=NEEDS_GPU in kinds).values())
                 if any(map(_is_unavailable, self._events_of_imports(machine, imported))):
                     told = [event for event in told if not _is_unavailable(event)]  # what it imports fails first
-                in_tests = "availability" not in kinds and is_for_tests(imported, self.project.root)
-                collected.extend(map(_in_tests, told) if in_tests else told)
+                if "availability" not in kinds:
+                    tests = is_for_tests(imported, self.project.root)
+                    told = [_unasked(event, tests or _is_switched(event)) for event in told]
+                collected.extend(told)
             self.analysis.statistics.update(machine.statistics)
             machine.namespaces.clear()
             machine.with_settings.clear()
@@ -456,8 +458,14 @@ def _hides_forward(machine: Machine, reached: ir.Node) -> bool:
     )
 
 
-def _in_tests(event: Event) -> Event:
-    return replace(event, in_tests=True) if isinstance(event, DeviceUnavailable) else event
+def _unasked(event: Event, is_advice: bool) -> Event:
+    return replace(event, unasked=True) if is_advice and isinstance(event, DeviceUnavailable) else event
+
+
+def _is_switched(event: Event) -> bool:
+    """Whether the device is a constant of another file, which is the project's own switch."""
+    named = event.literal if isinstance(event, DeviceUnavailable) else None
+    return named is not None and named.path != event.site.path
 
 
 def _is_unavailable(event: Event) -> bool:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def forget_settings(machine: Machine, namespace: Namespace, entered: ir.Function | ir.Class) -> None:
-    """Before code is entered by protocol: whoever calls it may have called what sets a device, a flag or None before.
+    """Before code is entered by protocol: whoever calls it may have called what sets a device, a flag or None before,
+    or call it before the file binds a name again below.
 
     What the entered function sets itself (a value that it makes once) stays as it is.
     """
@@ -25,12 +26,28 @@ def forget_settings(machine: Machine, namespace: Namespace, entered: ir.Function
         for name in _settable(machine, space.module):
             if name not in own and isinstance(space.names.get(name), (Const, DeviceValue)):
                 machine.store.put(space.names, name, UNKNOWN)
+    first = entered.at.lineno
+    for name, rows in _bindings(machine, namespace.module).items():
+        if rows[0] < first < rows[-1] and name in namespace.names:
+            machine.store.put(namespace.names, name, UNKNOWN)
     for space in {id(space): space for space in (namespace, *machine.with_modules)}.values():
         held = [(name, value) for name, value in space.names.items() if is_module(value)]
         for name, value in held:
             if any(mover is not entered for mover in _movers(machine, space.module).get(name, ())):
                 assert isinstance(value, Instance)
                 forget_places(machine, value)
+
+
+def _bindings(machine: Machine, module: ir.Module) -> dict[str, list[int]]:
+    """In which rows statements of a file, outside branches and loops, assign each of its names, in order."""
+    known = machine.project.bindings.get(module)
+    if known is None:
+        known = machine.project.bindings[module] = {}
+        for statement in module.body:
+            for target in statement.targets if isinstance(statement, ir.Assign) else ():
+                if isinstance(target, ir.Name):
+                    known.setdefault(target.id, []).append(statement.at.lineno)
+    return known
 
 
 def is_module(value: Value) -> bool:

@@ -74,7 +74,8 @@ class State:
     where CUDA was first touched.
     `cuda_unused`: CUDA may not have been initialised yet (asking for devices does not do it), and `cuda_used`: where it
     was. `may_spawn`: the program may have set a start method of processes that does not fork. `visible`: physical ids
-    of the devices that CUDA_VISIBLE_DEVICES leaves, None when the program did not set it. `environment`: variables set.
+    of the devices that CUDA_VISIBLE_DEVICES leaves, None when the program did not set it. `was_chosen`: it did, before
+    CUDA was initialised. `environment`: variables set.
     `misled`: a test that is always true sent this world to CUDA, which was told. `alive`: the program has not surely
     died of a device that is missing. `by_launcher`: the way that is run was started by a launcher, a process for each
     GPU. `collective`: the backend of init_process_group, None before. `hooks`: what waits for a backward pass.
@@ -94,6 +95,7 @@ class State:
         "synchronizations",
         "visible",
         "visible_text",
+        "was_chosen",
         "environment",
         "collective",
         "default_type",
@@ -119,6 +121,7 @@ class State:
         self.synchronizations = 0
         self.visible: tuple[int, ...] | None = None
         self.visible_text: str | None = None
+        self.was_chosen = False
         self.environment: dict[str, Value] = {}
         self.collective: str | None = None
         self.default_type: DeviceValue | None = None

@@ -30,7 +30,7 @@ from devlint.analysis.dispatch import (
     on,
 )
 from devlint.analysis.lacking import LACKED, read_lacking
-from devlint.analysis.loads import take_for_data, take_for_weights
+from devlint.analysis.loads import part_of_load, take_for_data, take_for_weights
 from devlint.analysis.machine import Crash
 from devlint.analysis.opaque import part_moved, unknown_part
 from devlint.analysis.plain import compute
@@ -161,12 +161,7 @@ def unknown_attribute(machine: Machine, value: Unknown, name: str, node: ir.Node
         return LOST_TYPE
     if value in machine.parts:
         return UNKNOWN if name in _OF_LAYERS else unknown_part(machine, machine.parts[value])
-    site = machine.loads.get(value) if machine.loads else None
-    if site is None:
-        return extended(value, f".{name}")
-    part = Unknown()
-    machine.loads[part] = site
-    return part
+    return part_of_load(machine, value) or extended(value, f".{name}")
 
 
 _GIVE_MODULES: Final = frozenset(
@@ -256,7 +251,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
 @on(ITEM, Unknown, Answer)
 def unknown_item(machine: Machine, value: Unknown, index: Value, node: ir.Node, frame: Frame) -> Value:
     """`cfg["key"]`."""
-    return _part_of_part(machine, value) or _extended_by(value, index)
+    return _part_of_part(machine, value) or part_of_load(machine, value) or _extended_by(value, index)
 
 
 def _extended_by(value: Unknown, index: Value) -> Value:

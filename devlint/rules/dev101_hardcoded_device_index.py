@@ -67,7 +67,8 @@ RULE = Rule(
 reaches a use of the device in a world without that GPU. The index is followed through variables, default arguments and
 calls to where it is written. A `torch.device("cuda:1")` that is never used touches nothing and is not reported. Also a
 fixed place in a list that has an item for each GPU. A flag of the program's own that somebody has to give for it stands
-guard; one that is on by default does not. What a document shows (a block of a Markdown file) is advice.
+guard; one that is on by default does not. What a document shows (a block of a Markdown file) is advice, and so is a
+program that makes as many GPUs visible itself and never asks whether there is one: it is for machines that have them.
 
 Also a function or module that names a GPU itself, by `"cuda:0"`, `.cuda()` or `"cuda"`, for a tensor that then meets
 one from elsewhere: with two GPUs its input may be on the other. `x.device` and `.to(x)` follow the input. It is advice
@@ -96,8 +97,14 @@ def missing_index(event: DeviceUnavailable, context: TextContext) -> Iterator[Di
     device = f"{event.device.partition(':')[0]}:{event.index}"
     message = f"`{context.text(site)}` names {device}, which a machine with fewer GPUs does not have"
     help_text = f"use it only where `torch.cuda.device_count() > {event.index}`, or let the caller choose the device"
-    severity: Severity | None = "advice" if in_document(event) else None
+    severity: Severity | None = "advice" if in_document(event) or _is_for_several(event) else None
     yield Diagnosis(site, message, event, trail(event, site), help_text, severity=severity)
+
+
+def _is_for_several(event: DeviceUnavailable) -> bool:
+    """Whether the program itself has asked for that many GPUs, and never whether there is one."""
+    chosen = event.visible.split(",") if event.visible is not None else []
+    return event.index is not None and event.index < len(chosen) and not event.evidence
 
 
 @RULE.on(MixedDevices)

@@ -57,7 +57,8 @@ RULE = Rule(
     what="""\
 A use of CUDA that runs when the module is imported, in a module that is a library: a tensor on `cuda` as a default
 argument or class attribute, `.cuda()` at module level, `torch.cuda.current_device()` as a default. A
-`torch.device("cuda")` touches nothing and is right here.
+`torch.device("cuda")` touches nothing and is right here. Where the device is a constant of another file, and nothing
+asks for CUDA, it is advice: the constant is the project's own switch.
 In a program, where module level is the work itself, DEV102 speaks instead. Of tests that nowhere ask whether CUDA is
 there it is advice: all of them may need it.""",
     why="""\
@@ -81,5 +82,5 @@ def at_import(event: DeviceUnavailable, context: TextContext) -> Iterator[Diagno
     here = "this module" if elsewhere is None or not event.function else f"`{os.path.basename(elsewhere)}`"
     message = f"importing {here} runs `{context.text(event.site)}`, which needs CUDA"
     help_text = "create it when it is needed, on the device of the tensors that it meets"
-    severity: Severity | None = "advice" if event.in_tests else None
+    severity: Severity | None = "advice" if event.unasked else None
     yield Diagnosis(event.site, message, event, trail(event, event.site), help_text, severity=severity)

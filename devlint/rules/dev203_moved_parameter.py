@@ -16,7 +16,8 @@ RULE = Rule(
     what=(
         "`nn.Parameter(...).to(device)` and `torch.zeros(3, requires_grad=True).to(device)`, also with `.cuda()`: what "
         "is kept is the result of a move, not the parameter. So is `module.weight = module.weight.to(device)`, which "
-        "the module refuses."
+        "the module refuses. One without a gradient (`requires_grad=False`) is reported if its module is asked for the "
+        "`state_dict()`, which does not have it."
     ),
     why=(
         "A copy on another device is the result of an operation: no leaf, no `nn.Parameter`, and its `.grad` stays "
@@ -59,6 +60,8 @@ def moved(event: MovedParameter, context: TextContext) -> Iterator[Diagnosis]:
     where = f" to {event.device}" if event.device else ""
     moving = text.quoted(event.text or context.text(event.root))
     message = f"{moving} moves {what}{where}: the copy is no leaf and gets no gradient"
+    if event.unsaved:
+        message = f"{moving} moves {what}{where}: the copy is no parameter, and `state_dict()` does not have it"
     yield Diagnosis(event.root, message, event, text.operand_trace(event, None, "the copy is kept here"))
 
 

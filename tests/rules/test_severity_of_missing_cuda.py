@@ -40,6 +40,16 @@ MEANT = {
         args = parser.parse_args()
         print(torch.zeros(2, device=args.device), decoder(args.device))
         """,
+    "takes what a setting names in one place only if it is there": """\
+        from dataclasses import dataclass
+        import torch
+        import resolving
+        @dataclass
+        class Config:
+            device: str = "cuda:0"
+        config = Config()
+        print(torch.zeros(2, device=config.device), torch.ones(2, device=resolving.resolve(config.device)))
+        """,
     "takes the default of an option in one place only if it is there": """\
         import argparse
         import torch
@@ -221,6 +231,14 @@ NOT_SHOWN = {
         os.environ["CUDA_VISIBLE_DEVICES"] = parser.parse_args().gpu
         print(torch.ones(2).cuda())
         """,
+    "an option that says which GPU, and none unless it is given": """\
+        import argparse, os
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--gpu", type=str, help="0/1/2/3")
+        os.environ["CUDA_VISIBLE_DEVICES"] = parser.parse_args().gpu
+        print(torch.ones(2).cuda())
+        """,
     "an option that says which GPU by its number": """\
         import argparse
         import torch
@@ -386,9 +404,18 @@ def write(folder: Path, **files: str) -> None:
         (folder / f"{name}.py").write_text("\n".join(row[margin:] for row in rows) + "\n")
 
 
+RESOLVING = """\
+    import torch
+    def resolve(name):
+        if name.startswith("cuda") and not torch.cuda.is_available():
+            return torch.device("cpu")
+        return torch.device(name)
+    """
+
+
 @pytest.mark.parametrize("text", MEANT.values(), ids=MEANT)
 def test_meant_for_a_machine_without_a_gpu(text: str, tmp_path: Path) -> None:
-    write(tmp_path, program=text)
+    write(tmp_path, program=text, resolving=RESOLVING)
     assert severities(tmp_path, "program.py") == ["error"]
 
 
@@ -432,6 +459,38 @@ def test_the_default_of_an_option_that_nobody_doubts_is_the_users(tmp_path: Path
         """,
     )
     assert severities(tmp_path, "program.py") == []
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"), [("pass", "advice"), ("other = torch.zeros(4) if torch.cuda.is_available() else 0", "error")]
+)
+def test_a_constant_of_another_file_is_the_switch_of_what_is_imported(last: str, expected: str, tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        config='DEVICE = "cuda"',
+        spectra=f"import config, torch\nwindow = torch.ones(4).to(config.DEVICE)\n{last}",
+    )
+    found = check([tmp_path / "spectra.py"], Config(root=tmp_path))
+    assert [finding.severity for finding in found if finding.code == "DEV110"] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        ('"cuda:1"', "advice"),
+        ('"cuda:2"', "error"),
+        ('"cuda:1" if torch.cuda.is_available() else "cpu"', "error"),
+    ],
+)
+def test_a_program_that_makes_two_gpus_visible_is_for_two(second: str, expected: str, tmp_path: Path) -> None:
+    program = f"""\
+        import os, torch
+        os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"
+        print(torch.ones(2, device="cuda:0"), torch.ones(2, device={second}))
+        """
+    write(tmp_path, program=program)
+    found = check([tmp_path / "program.py"], Config(root=tmp_path))
+    assert [finding.severity for finding in found if finding.code == "DEV101"] == [expected]
 
 
 def after_a_use(text: str) -> str:

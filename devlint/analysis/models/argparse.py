@@ -195,9 +195,10 @@ def parse_into_dataclasses(machine: Machine, instance: Instance, call: Call) -> 
 
 
 def _is_number(option: Option) -> bool:
-    """Whether an option takes the number of a GPU, and is none unless given: `--gpu`, `type=int`."""
-    integer = isinstance(option.convert, External) and option.convert.path == "builtins.int"
-    return integer and is_none(option.default) and option.dest.lower() == "gpu"
+    """Whether an option takes the number of a GPU, or a text of such, and is none unless given: `--gpu`, `type=int`.
+    A program that does without asks whether it was given, which is evidence of its own."""
+    converts = isinstance(option.convert, External) and option.convert.path in ("builtins.int", "builtins.str")
+    return converts and is_none(option.default) and option.dest.lower() == "gpu"
 
 
 def _is_set_for_good(option: Option) -> bool:

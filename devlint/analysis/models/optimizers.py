@@ -10,7 +10,7 @@ from devlint.analysis.classes import external_bases
 from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, METHODS, Call, method_models, models, on
 from devlint.analysis.events import Choice, MixedDevices, MovedParameter, Operand, Site
-from devlint.analysis.lattice import Kept
+from devlint.analysis.lattice import KeptState
 from devlint.analysis.leaves import moved_leaf
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, meet
@@ -93,9 +93,8 @@ def initialise(machine: Machine, made: Instance, call: Call) -> Value:
         _open_books(machine, made, parameters, call)
     made.state["keeps"] = name not in _STATELESS or (momentum is not None)
     site = machine.site(call.node, call.frame)
-    made.state["devices"] = (
-        {id(t): Kept(t.device, site) for t in parameters if t.device not in (None, POISON)} if name in _EAGER else {}
-    )
+    eager = parameters if name in _EAGER else []
+    made.state["devices"] = {id(t): KeptState(t.device, site) for t in eager if t.device and t.device != POISON}
     return made
 
 
@@ -191,22 +190,22 @@ def _keep_state(machine: Machine, value: Instance, call: Call) -> None:
     """State is made where a parameter is at its first step; later steps need both together."""
     if any(tensor.device == POISON for tensor in value.state.get("params", ())):
         return  # a program that has crashed makes no step
-    devices: dict[int, Kept] = dict(value.state.get("devices", {}))
+    devices: dict[int, KeptState] = dict(value.state.get("devices", {}))
     site = machine.site(call.node, call.frame)
     for tensor in value.state.get("params", ()):
         if tensor.device is None:
             continue
         before = devices.get(id(tensor))
         if before is None:
-            devices[id(tensor)] = Kept(tensor.device, site)
+            devices[id(tensor)] = KeptState(tensor.device, site)
         elif before.device != tensor.device:
             if _clash_behind(machine, tensor, before, site):
                 break
-            devices[id(tensor)] = Kept(tensor.device, site)
+            devices[id(tensor)] = KeptState(tensor.device, site)
     machine.store.put(value.state, "devices", devices)
 
 
-def _clash_behind(machine: Machine, tensor: Tensor, before: Kept, site: Site) -> bool:
+def _clash_behind(machine: Machine, tensor: Tensor, before: KeptState, site: Site) -> bool:
     """Tell of a clash with a state that is there behind conditions alone, if it can be there on this path."""
     choices = before.behind
     answers = {_asked(choice): choice.value for choice in machine.path}
@@ -226,7 +225,7 @@ def _asked(choice: Choice) -> object:
     return choice.condition or (choice.site and choice.site.key)
 
 
-def _clash(machine: Machine, tensor: Tensor, before: Kept, site: Site) -> None:
+def _clash(machine: Machine, tensor: Tensor, before: KeptState, site: Site) -> None:
     if machine.trying:
         raise Crash
     operands = (
@@ -274,11 +273,11 @@ def _numbers(parameters: Value | None, numbers: dict[Any, int]) -> Value:
 def load_state_dict(machine: Machine, value: Instance, call: Call) -> Value:
     """`optimizer.load_state_dict(state)`: the state goes to where the parameters are now; groups are taken as they
     are, but for their parameters."""
-    devices: dict[int, Kept] = {}
+    devices: dict[int, KeptState] = {}
     site = machine.site(call.node, call.frame)
     for tensor in value.state.get("params", ()):
         if tensor.device not in (None, POISON):
-            devices[id(tensor)] = Kept(tensor.device, site)
+            devices[id(tensor)] = KeptState(tensor.device, site)
     machine.store.put(value.state, "devices", devices)
     groups = _own_groups(value)
     if groups is not None:

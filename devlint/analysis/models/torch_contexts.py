@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.access import truth
+from devlint.analysis.access import call_value, truth
 from devlint.analysis.devices import demand_gpu, demand_type_name, is_device_like, resolve, use
 from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
 from devlint.analysis.state import GRADIENTS
@@ -22,6 +22,7 @@ from devlint.analysis.values import (
     Function,
     Instance,
     Scalar,
+    Sequence,
     Tensor,
     Unknown,
     Value,
@@ -70,6 +71,24 @@ def enable_grad(machine: Machine, call: Call) -> Value:
     if call.positional and isinstance(call.positional[0], Unknown):
         return call.positional[0]
     return _grad_mode(machine, call, call.argument(0, "orig_func"), negated=False)
+
+
+_FORK: Final = "torch.random.fork_rng"
+
+
+@models(_FORK)
+def fork_rng(machine: Machine, call: Call) -> Value:
+    """`torch.random.fork_rng(devices)`: keeps the state of the CPU's generator and of that of each device, which is
+    taken for a GPU whatever it is (torch/random.py)."""
+    devices, enabled = call.given(0, "devices"), call.given(1, "enabled")
+    is_on = not call.open and (enabled is None or truth(machine, enabled) is True)
+    if is_on and "device_type" not in call.keywords and isinstance(devices, Sequence) and not devices.open:
+        for device in devices.items:
+            call_value(machine, External("torch.cuda.get_rng_state"), call.with_arguments([device]))
+    return Instance(External(_FORK))
+
+
+_context(_FORK)
 
 
 @models("torch.is_grad_enabled")

@@ -10,6 +10,7 @@ from devlint.analysis.classes import find
 from devlint.analysis.derived import Kept
 from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.events import CudaInWorker, PinAccelerator, Site
+from devlint.analysis.loads import take_for_data
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import operand, tensors_in
 from devlint.analysis.missing import too_few
@@ -59,6 +60,7 @@ def initialise_loader(machine: Machine, made: Instance, call: Call) -> Value:
     """What a loader keeps, also for classes of the user's own that derive from it. Most arguments become attributes,
     which programs read, and write again later."""
     dataset = call.argument(0, "dataset") or UNKNOWN
+    take_for_data(machine, dataset)
     size = constant(call.argument(1, "batch_size") or NONE)
     if size.__class__ is int and size == 0 and not machine.device_count:
         text = "batch_size should be a positive integer value, but got batch_size=0"

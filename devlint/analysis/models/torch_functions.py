@@ -284,7 +284,7 @@ def parameter(machine: Machine, call: Call) -> Value:
             dtype=data.dtype,
             size=data.size,
         )
-        made.assumed = data.assumed
+        made.assumed, made.behind = data.assumed, data.behind
     else:
         made = Tensor(None)
     made.is_parameter = True
