@@ -8,7 +8,7 @@ from devlint.analysis.dispatch import VALUES, Call, executes, models
 from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.machine import Crash, text_of
 from devlint.analysis.plain import ancestors
-from devlint.analysis.unimportable import is_unimportable
+from devlint.analysis.unimportable import climbs_out, is_unimportable
 from devlint.analysis.values import (
     UNKNOWN,
     Const,
@@ -51,6 +51,8 @@ def import_statement(machine: Machine, node: ir.Import, frame: Frame) -> None:
 @executes(ir.ImportFrom)
 def import_from(machine: Machine, node: ir.ImportFrom, frame: Frame) -> None:
     """`from module import name as alias`."""
+    if climbs_out(machine.project, node.level, frame.namespace.path):
+        raise Crash(_MISSING)
     module = machine.project.import_module(machine, node.module, node.level, frame.namespace)
     if (
         module is None

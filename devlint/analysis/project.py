@@ -195,13 +195,15 @@ class Project:
         return None
 
     def _file(self, base: str) -> str | None:
-        for candidate in (base + ".py", os.path.join(base, "__init__.py")):
-            known = self._exists.get(candidate)
-            if known is None:
-                known = self._exists[candidate] = candidate in self.sources or os.path.isfile(candidate)
-            if known:
-                return candidate
-        return None
+        candidates = (base + ".py", os.path.join(base, "__init__.py"))
+        return next((candidate for candidate in candidates if self.exists(candidate)), None)
+
+    def exists(self, path: str) -> bool:
+        """Return whether there is such a file."""
+        known = self._exists.get(path)
+        if known is None:
+            known = self._exists[path] = path in self.sources or os.path.isfile(path)
+        return known
 
     def import_module(self, machine: Machine, name: str, level: int, importer: Namespace) -> ModuleValue | None:
         """Return the project file that an import names, run once in this world; None when it is outside."""

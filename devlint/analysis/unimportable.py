@@ -1,4 +1,5 @@
-"""Parts of the project's own packages that are imported and do not exist: the import raises on every machine.
+"""Imports of the project's own packages that raise on every machine: of parts that do not exist, and relative ones
+that go above the topmost package.
 
 What a build, a tool or a user's hand adds to a package is not in sight, and neither are packages that are installed
 under the same name: where there is a doubt, the part may be there.
@@ -46,6 +47,16 @@ def is_unimportable(project: Project, name: str, level: int, importer: str) -> b
         return False
     project.uncached.add(importer)  # it hangs on what is not there
     return True
+
+
+def climbs_out(project: Project, level: int, importer: str) -> bool:
+    """Whether a relative import goes above the topmost package: `from ...part import f` two folders below the root of
+    the project, which is none itself."""
+    source = project.source(importer)
+    if level < 2 or source is None or source.kind != "python" or not importer.startswith(project.root + os.sep):
+        return False
+    depth = os.path.relpath(importer, project.root).count(os.sep)
+    return level > depth and not project.exists(os.path.join(project.root, "__init__.py"))
 
 
 def _entries(folder: str) -> list[str]:

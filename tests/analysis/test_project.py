@@ -273,3 +273,31 @@ def test_an_heir_gives_nothing_to_what_is_built_of_its_base(tmp_path: Path) -> N
     assert [one.code for one in check([tmp_path / "base.py", tmp_path / "heir.py"], Config(root=tmp_path))] == [
         "DEV112"
     ]
+
+
+CLIMBS = """\
+from {dots}blocks import Block
+import torch
+if __name__ == "__main__":
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    x = torch.rand(1, 3)
+    x.to(device)
+    print(Block, x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("dots", "is_package", "codes"),
+    [("...", False, []), ("...", True, ["DEV201"]), ("..", False, ["DEV201"]), ("....", True, ["DEV201"])],
+)
+def test_a_relative_import_above_the_topmost_package_raises(
+    dots: str, is_package: bool, codes: list[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "models" / "three_d"
+    folder.mkdir(parents=True)
+    for place in (tmp_path, folder.parent, folder):
+        (place / "blocks.py").write_text("class Block:\n    pass\n")
+    if is_package:
+        (tmp_path / "__init__.py").write_text("")
+    (folder / "net.py").write_text(CLIMBS.format(dots=dots))
+    assert [one.code for one in check([folder / "net.py"], Config(root=tmp_path))] == codes
