@@ -207,6 +207,8 @@ class _Runner:
                 if "availability" not in kinds:
                     tests = is_for_tests(imported, self.project.root)
                     told = [_unasked(event, tests or _is_switched(event)) for event in told]
+                else:
+                    told = list(map(_asked, told))
                 collected.extend(told)
             self.analysis.statistics.update(machine.statistics)
             machine.namespaces.clear()
@@ -460,6 +462,11 @@ def _hides_forward(machine: Machine, reached: ir.Node) -> bool:
 
 def _unasked(event: Event, is_advice: bool) -> Event:
     return replace(event, unasked=True) if is_advice and isinstance(event, DeviceUnavailable) else event
+
+
+def _asked(event: Event) -> Event:
+    """A file that asks for CUDA where it is imported does not go without saying for several GPUs."""
+    return replace(event, evidence=True) if isinstance(event, DeviceUnavailable) and event.index else event
 
 
 def _is_switched(event: Event) -> bool:

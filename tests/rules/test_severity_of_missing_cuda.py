@@ -488,9 +488,10 @@ def test_a_program_that_makes_two_gpus_visible_is_for_two(second: str, expected:
         os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"
         print(torch.ones(2, device="cuda:0"), torch.ones(2, device={second}))
         """
-    write(tmp_path, program=program)
-    found = check([tmp_path / "program.py"], Config(root=tmp_path))
-    assert [finding.severity for finding in found if finding.code == "DEV101"] == [expected]
+    for text in (program, program.replace("print(", "both = (")):  # a program, and what is imported
+        write(tmp_path, program=text)
+        found = check([tmp_path / "program.py"], Config(root=tmp_path))
+        assert [finding.severity for finding in found if finding.code == "DEV101"] == [expected]
 
 
 def after_a_use(text: str) -> str:
