@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.access import assign_attribute, assign_item, path_of
 from devlint.analysis.containers import unpack
 from devlint.analysis.frames import Frame
+from devlint.analysis.leaves import note_replaced
 from devlint.analysis.moves import note_attached, note_rebuilt, note_stored
 from devlint.analysis.values import (
     Instance,
@@ -32,6 +33,8 @@ def bind(machine: Machine, target: ir.Expr, value: Value, node: ir.Node, frame: 
             note_rebuilt(machine, old, value, node, frame)
         elif old is None and isinstance(receiver, Instance) and isinstance(value, Instance):
             note_attached(machine, receiver, value, node, frame)
+        elif old.__class__ is Tensor and value.__class__ is Tensor:
+            note_replaced(machine, old, value)
         assign_attribute(machine, receiver, target.name, value, node, frame)
     elif isinstance(target, ir.Subscript):
         receiver = machine.evaluate(target.value, frame)

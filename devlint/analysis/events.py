@@ -283,13 +283,14 @@ class ModuleHasNoDevice(Event):
 class MovedParameter(Event):
     """`nn.Parameter(...).to(d)`, or a moved leaf that requires grad: a copy that is no leaf stands in its place.
 
-    `unsaved`: one without a gradient, and the state of its module is taken, which does not have it.
+    `lacks`: the gradient; or the place in the `state` of its module, which is taken, of one without a gradient; or the
+    `steps` of an optimizer, which has the leaf that nothing else has any more.
     """
 
     text: str = ""
     is_parameter: bool = True
     device: str = ""
-    unsaved: bool = False
+    lacks: Literal["gradient", "state", "steps"] = "gradient"
 
 
 @dataclass(frozen=True, slots=True)

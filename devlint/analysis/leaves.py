@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NoReturn
 
 from devlint.analysis.devices import source_text
@@ -115,8 +116,35 @@ def note_unsaved(machine: Machine, module: Instance, call: Call) -> None:
             move.site,
             text=source_text(machine, move.site),
             device=copy.device or "",
-            unsaved=True,
+            lacks="state",
         )
+
+
+def note_replaced(machine: Machine, old: Value | None, copy: Tensor) -> None:
+    """An attribute that had a leaf is given the copy of it that was moved: nothing has the leaf any more but the
+    optimizer that was given it before. (Where a name had it, whoever gave it may have it still.)"""
+    move = moved_leaf(copy)
+    leaf = None if move is None else move.source
+    if move is None or leaf is None or leaf is not old or move.product is not copy or leaf.is_parameter:
+        return
+    if _is_sure(leaf, copy):
+        machine.replaced_leaves[leaf] = move
+
+
+def note_steps(machine: Machine, leaves: Iterable[Tensor], call: Call) -> None:
+    """An optimizer makes a step with leaves: of those that were replaced by copies, the copies stay as they are."""
+    for leaf in leaves if machine.replaced_leaves else ():
+        move = machine.replaced_leaves.get(leaf)
+        if move is not None and move.product is not None:
+            machine.emit(
+                MovedParameter,
+                machine.site(call.node, call.frame),
+                move.site,
+                text=source_text(machine, move.site),
+                is_parameter=False,
+                device=move.product.device or "",
+                lacks="steps",
+            )
 
 
 def _is_made_for(move: Origin, made: Tensor) -> bool:

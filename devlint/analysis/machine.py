@@ -236,6 +236,8 @@ class Machine:
         """Whether the running replica of a DataParallel has raised, and that was told."""
         self.kept: dict[int, dict[int, Shared]] = {}
         """What was kept of weights by moves that copied nothing, by the weight; both by identity."""
+        self.replaced_leaves: dict[Tensor, Origin] = {}
+        """The moves by which leaves were replaced by their copies, by the leaf."""
         self.cuts = 0
         """How many calls a bound has left out."""
         self.latest: dict[ir.Function, int] = {}

@@ -112,8 +112,12 @@ def assign_tensor_attribute(
     if name == "data":
         separate(machine, value)
     if name == "data" and isinstance(new, Tensor) and new is not value:
+        origin = new.origin
+        if origin is not None and origin.kind == "parameter" and None not in (value.device, new.device):
+            if value.device != new.device:  # what a parameter was made of lay elsewhere: it goes there by this
+                origin = machine.origin("moved", node, frame, new.device, "", origin)
         machine.store.set(value, "device", new.device)
-        machine.store.set(value, "origin", new.origin)
+        machine.store.set(value, "origin", origin)
     elif name == "data" and isinstance(new, Unknown):
         machine.store.set(value, "device", None)
     elif name == "requires_grad" and isinstance(new, Const):

@@ -13,12 +13,12 @@ RULE = Rule(
     code="DEV203",
     name="moved-parameter",
     summary="A parameter, or a tensor made with `requires_grad=True`, is moved, and the copy is kept in its place.",
-    what=(
-        "`nn.Parameter(...).to(device)` and `torch.zeros(3, requires_grad=True).to(device)`, also with `.cuda()`: what "
-        "is kept is the result of a move, not the parameter. So is `module.weight = module.weight.to(device)`, which "
-        "the module refuses. One without a gradient (`requires_grad=False`) is reported if its module is asked for the "
-        "`state_dict()`, which does not have it."
-    ),
+    what="""\
+`nn.Parameter(...).to(device)` and `torch.zeros(3, requires_grad=True).to(device)`, also with `.cuda()`: what is kept is
+the result of a move, not the parameter. So is `module.weight = module.weight.to(device)`, which the module refuses. One
+without a gradient (`requires_grad=False`) is reported if its module is asked for the `state_dict()`, which does not
+have it. Where an attribute had a leaf, is given the copy, and an optimizer that was given the leaf before makes steps
+with it, the copy stays as it was.""",
     why=(
         "A copy on another device is the result of an operation: no leaf, no `nn.Parameter`, and its `.grad` stays "
         "None. Optimizers refuse it, and a module doesn't register it. On the CPU the move returns the parameter "
@@ -60,9 +60,14 @@ def moved(event: MovedParameter, context: TextContext) -> Iterator[Diagnosis]:
     where = f" to {event.device}" if event.device else ""
     moving = text.quoted(event.text or context.text(event.root))
     message = f"{moving} moves {what}{where}: the copy is no leaf and gets no gradient"
-    if event.unsaved:
+    kept = "the copy is kept here"
+    if event.lacks == "state":
         message = f"{moving} moves {what}{where}: the copy is no parameter, and `state_dict()` does not have it"
-    yield Diagnosis(event.root, message, event, text.operand_trace(event, None, "the copy is kept here"))
+        kept = "the state is taken here"
+    elif event.lacks == "steps":
+        message = f"{moving} moves {what}{where}: the optimizer keeps the leaf, and the copy never changes"
+        kept = "the leaf is changed here"
+    yield Diagnosis(event.root, message, event, text.operand_trace(event, None, kept))
 
 
 @RULE.fix

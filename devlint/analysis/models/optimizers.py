@@ -11,7 +11,7 @@ from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, METHODS, Call, method_models, models, on
 from devlint.analysis.events import Choice, MixedDevices, MovedParameter, Operand, Site
 from devlint.analysis.lattice import KeptState
-from devlint.analysis.leaves import moved_leaf
+from devlint.analysis.leaves import moved_leaf, note_steps
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, meet
 from devlint.analysis.models.copying import copied
@@ -159,6 +159,7 @@ def step(machine: Machine, value: Instance, call: Call) -> Value:
     closure = call.given(0, "closure")
     loss = NONE if closure is None else call_value(machine, closure, call.with_arguments([]))
     note_changed(machine, value.state.get("params", ()))
+    note_steps(machine, value.state.get("params", ()), call)
     if value.state.get(CLASS_NAME) == "LBFGS":
         _join_gradients(machine, value, call)
     if value.state.get("keeps"):
