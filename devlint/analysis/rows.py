@@ -48,6 +48,7 @@ from devlint.semantics import errors, table
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
+    from devlint.analysis.events import Site
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
     from devlint.analysis.origins import Origin
@@ -302,8 +303,11 @@ def _demand_generator(machine: Machine, row: Row, call: Call, bound: dict[str, A
     check_generator(machine, generator, str(main.device), row.short, call)
 
 
-def check_generator(machine: Machine, generator: Value | None, device: str, operation: str, call: Call) -> bool:
-    """A generator must be of the device on which the operation creates; tells whether it is."""
+def check_generator(
+    machine: Machine, generator: Value | None, device: str, operation: str, call: Call, root: Site | None = None
+) -> bool:
+    """A generator must be of the device on which the operation creates; tells whether it is. `root`: where one should
+    have been given, if that is elsewhere."""
     if not isinstance(generator, Instance):
         return True
     machine.elsewhere = True
@@ -315,6 +319,7 @@ def check_generator(machine: Machine, generator: Value | None, device: str, oper
     machine.emit(
         GeneratorDevice,
         machine.site(call.node, call.frame),
+        root,
         error=errors.message("generator", expected=device, found=has),
         operation=operation,
         generator_device=has,

@@ -120,11 +120,15 @@ def _gives_one(call: Call) -> bool:
 
 
 def _check_shuffle(machine: Machine, value: Instance, call: Call) -> None:
-    """A shuffling loader draws a permutation, with its generator (the CPU's if it has none)."""
-    _check_permutation(machine, _kept(value, "generator"), value.state["shuffle"], "DataLoader", call)
+    """A shuffling loader draws a permutation, with its generator (the CPU's if it has none: one should be given)."""
+    generator = _kept(value, "generator")
+    made = machine.site(value.state["node"], value.state["frame"]) if generator is None else None
+    _check_permutation(machine, generator, value.state["shuffle"], "DataLoader", call, made)
 
 
-def _check_permutation(machine: Machine, generator: Value | None, draws: bool, operation: str, call: Call) -> None:
+def _check_permutation(
+    machine: Machine, generator: Value | None, draws: bool, operation: str, call: Call, root: Site | None = None
+) -> None:
     """Permutations are drawn on the default device; where no generator is given, the CPU's is taken if one `draws`."""
     default = machine.state.default_device
     expected = "cpu" if default is None else str(default)
@@ -133,7 +137,7 @@ def _check_permutation(machine: Machine, generator: Value | None, draws: bool, o
     if generator is None and draws and expected != "cpu":
         generator = Instance(External("torch.Generator"))
         generator.state["device"] = "cpu"
-    check_generator(machine, generator, expected, operation, call)
+    check_generator(machine, generator, expected, operation, call, root)
 
 
 @method_models(LOADER, "__len__")
