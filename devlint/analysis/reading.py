@@ -168,6 +168,9 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
                 continue
             if event.root == event.site and told.setdefault(_pair(event), event.site) != event.site:
                 continue
+            left = _left_behind(event)
+            if left is not None and told.setdefault(left, event.root) != event.root:
+                continue
             names = project.no_tensors.get(event.root.key)
             event = dataclasses.replace(event, no_tensors=frozenset(names)) if names else event
         if isinstance(event, ParallelDevice) and event.made:
@@ -237,6 +240,14 @@ def _pair(event: MixedDevices) -> tuple[Any, ...]:
     is not known to come from anywhere is a pair of its own."""
     known = all(operand.marks for operand in event.operands)
     return event.world, event.site.path, event.when, () if known else event.site.key, frozenset(_ways(event))
+
+
+def _left_behind(event: MixedDevices) -> tuple[Any, ...] | None:
+    """What makes clashes of several entries one: the methods of a class call one network, which nobody moves."""
+    marks = event.culprit.marks
+    if not event.by_protocol or event.cause != "module-input" or not marks or marks[-1].kind != "parameter":
+        return None
+    return event.world, event.root.path, event.culprit.device, marks[-1].site.key
 
 
 def _ways(event: MixedDevices) -> list[tuple[Any, ...]]:
