@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import iterate
 from devlint.analysis.derived import DeviceText
-from devlint.analysis.devices import indexed_device_name
+from devlint.analysis.devices import counts_devices, indexed_device_name
 from devlint.analysis.dispatch import ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
 from devlint.analysis.lacking import LACKED, read_lacking
 from devlint.analysis.machine import Crash
@@ -255,6 +255,9 @@ def arithmetic(machine: Machine, operator: str, left: Const, right: Const, node:
         raise Crash(type(error).__name__) from None
     if not is_moderate(found):
         return SCALAR
+    if operator in ("-", "%") and (counts_devices(machine, left) or counts_devices(machine, right)):
+        machine.loss.indices.add(site.key)
+        return Const(found, site)
     asked = right.site if operator == "%" and b == -1 else None  # where `get_device()` said so
     return const(found, (asked or site) if isinstance(found, str) else None)
 

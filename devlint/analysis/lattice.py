@@ -71,13 +71,26 @@ class Loss:
     """Whether a join since the last reset lost a device; `either`: one of "cpu" and "cuda", so the program can do with
     both. `named`: whether what any join of the run lost named a device, or stood on two; `hidden`: whether a tensor may
     have been lost without a trace. `behind`: the condition whose sides are being joined, and the answer to it that gave
-    the first. `counts_gpus`: that condition is an option about GPUs, so that numbers may be those of GPUs. `bounds`:
-    whether what two integers become lies between them, as behind a branch; of what stands for more than was seen (items
-    of a container, ways out of a loop) nobody knows. `bounded`: how often that was said. `files`: the names of
-    the files that the program has saved, on whatever way: who forgets the name of one forgets what it holds. `sides`:
-    what a path says on the one side and on the other of the condition whose sides are being joined."""
+    the first. `counts_gpus`: that condition is an option about GPUs, so that numbers may be those of GPUs. `indices`:
+    where numbers of GPUs were reckoned from how many there are. `bounds`: whether what two integers become lies between
+    them, as behind a branch; of what stands for more than was seen (items of a container, ways out of a loop) nobody
+    knows. `bounded`: how often that was said. `files`: the names of the files that the program has saved, on whatever
+    way: who forgets the name of one forgets what it holds. `sides`: what a path says on the one side and on the other
+    of the condition whose sides are being joined."""
 
-    __slots__ = ("lost", "either", "named", "hidden", "behind", "counts_gpus", "bounds", "bounded", "files", "sides")
+    __slots__ = (
+        "lost",
+        "either",
+        "named",
+        "hidden",
+        "behind",
+        "counts_gpus",
+        "indices",
+        "bounds",
+        "bounded",
+        "files",
+        "sides",
+    )
 
     def __init__(self) -> None:
         self.files: set[Any] = set()
@@ -88,8 +101,13 @@ class Loss:
         self.behind: tuple[ChoiceKey, bool] | None = None
         self.sides: tuple[Choice, Choice] | None = None
         self.counts_gpus = False
+        self.indices: set[tuple[str, int, int]] = set()
         self.bounds = True
         self.bounded = 0
+
+    def _is_counted(self, *values: Any) -> bool:
+        """Whether one of two numbers was reckoned from how many GPUs there are."""
+        return any(v.__class__ is Const and v.site is not None and v.site.key in self.indices for v in values)
 
     def without_bounds(self, a: Any, b: Any) -> Any:
         """Join two entries of the store, of which numbers may go on beyond what was seen of them."""
@@ -167,7 +185,7 @@ class Loss:
             self.lost = True
             self.named = self.named or any(x.__class__ is DeviceValue or _names_device(x) for x in (a, b))
             self._note_either(a, b)
-        elif self.counts_gpus and (_is_index(a) or _is_index(b)):
+        elif (self.counts_gpus and (_is_index(a) or _is_index(b))) or (self.indices and self._is_counted(a, b)):
             self.lost = True
         elif self.files and (self._names_file(a) or self._names_file(b)):
             self.lost = True
