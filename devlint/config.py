@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from devlint.patterns import BadPattern, compiled
 from devlint.worlds import WORLD_NAMES
 
 OUTPUT_FORMATS = ("full", "concise", "grouped", "json", "json-lines", "github", "gitlab", "sarif", "junit", "rdjson")
@@ -129,6 +130,15 @@ def _strings(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _patterns(value: Any) -> tuple[str, ...]:
+    patterns = _strings(value)
+    try:
+        compiled(patterns)
+    except BadPattern as error:
+        raise ConfigError(str(error)) from None
+    return patterns
+
+
 def _string(value: Any) -> str:
     if not isinstance(value, str) or not value:
         raise ConfigError("expected a string")
@@ -138,7 +148,9 @@ def _string(value: Any) -> str:
 def _by_pattern(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not isinstance(value, dict):
         raise ConfigError('expected a table, for example {"tests/*" = ["DEV102"]}')
-    return tuple((pattern, _strings(items)) for pattern, items in value.items())
+    return tuple(
+        (pattern, _strings(items)) for pattern, items in zip(_patterns(list(value)), value.values(), strict=True)
+    )
 
 
 def _worlds_by_pattern(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -187,9 +199,9 @@ KEYS: Mapping[str, Callable[[Any], Any]] = {
     "extend-select": _strings,
     "ignore": _strings,
     "per-file-ignores": _by_pattern,
-    "include": _strings,
-    "exclude": _strings,
-    "extend-exclude": _strings,
+    "include": _patterns,
+    "exclude": _patterns,
+    "extend-exclude": _patterns,
     "worlds": _worlds,
     "per-file-worlds": _worlds_by_pattern,
     "output-format": _output_format,

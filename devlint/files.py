@@ -9,7 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from devlint.config import Config, Resolver
+from devlint.config import Config, ConfigError, Resolver
+from devlint.patterns import BadPattern, compiled, of_git
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -78,9 +79,10 @@ def excluded(path: Path, config: Config, is_folder: bool = False) -> bool:
 
 @lru_cache(maxsize=256)
 def _spec(patterns: tuple[str, ...]) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec
-
-    return GitIgnoreSpec.from_lines(patterns)
+    try:
+        return compiled(patterns)
+    except BadPattern as error:
+        raise ConfigError(str(error)) from None
 
 
 @lru_cache(maxsize=256)
@@ -177,13 +179,11 @@ def _ignored(path: Path, ignores: list[tuple[Path, GitIgnoreSpec]], is_folder: b
 
 
 def _read_ignores(folder: Path, file: Path) -> list[tuple[Path, GitIgnoreSpec]]:
-    from pathspec import GitIgnoreSpec
-
     try:
         lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return []
-    return [(folder, GitIgnoreSpec.from_lines(lines))]
+    return [(folder, of_git(lines))]
 
 
 def _ignores_above(top: Path) -> list[tuple[Path, GitIgnoreSpec]]:

@@ -1,4 +1,5 @@
-"""What the files around say as text, without being run: whether a project saves any weights.
+"""What the files around say as text, without being run: whether a project saves any weights, or its settings under a
+name.
 
 A project of some size that nowhere does is given its weights by others, who have published them: most such files hold
 tensors of the CPU, and where they were saved its code can't tell. Of a few files by themselves that says nothing, nor
@@ -32,6 +33,8 @@ _SAVES: Final = re.compile(
 _SAVED: Final = re.compile(r"(\w+)\.save\s*\(")
 _OTHERS: Final = frozenset("np numpy plt pyplot fig figure ax img image im grid pil wav wavfile sf df workbook".split())
 """What saves arrays, pictures, sounds and tables."""
+_CHOSEN: Final = frozenset("args arguments opt opts options config cfg conf hparams flags".split())
+"""What programs call the settings that their users choose."""
 _MARKS: Final = (".git", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "README.md", "README.rst")
 """What stands at the top of a project: a folder without any may hold files that have nothing to do with each other."""
 _OWN: Final = ("LICENSE", "LICENSE.txt", "LICENSE.md", "pyproject.toml", "setup.py")
@@ -44,6 +47,27 @@ def saves_nothing(project: Project, path: str) -> bool:
     one run to the next."""
     project.uncached.add(path)
     return not all(_saves(project, folder) for folder in {str(project.root), _copied(project, path)})
+
+
+def saves_settings(project: Project, path: str, name: str) -> bool:
+    """Whether what the project around a file saves under a name, as the last part of a path, is what its user has
+    chosen, `torch.save(args, os.path.join(folder, "training_args.bin"))`, and nothing else is."""
+    project.uncached.add(path)
+    if name not in project.settings_saved:
+        project.settings_saved[name] = _saves_settings(project, name)
+    return project.settings_saved[name]
+
+
+def _saves_settings(project: Project, name: str) -> bool:
+    saving = re.compile(rf"\.save\(\s*([\w.]+)\s*,[^\n]*['\"/]{re.escape(name)}['\"]")
+    found: set[str] = set()
+    for number, path in enumerate(_files(str(project.root))):
+        text = None if path is None or number > _MOST else _text(project, path)
+        if text is None:
+            return False
+        if name in text:
+            found |= {match[1].rpartition(".")[2].lower() for match in saving.finditer(text)}
+    return bool(found) and found <= _CHOSEN
 
 
 def _copied(project: Project, path: str) -> str:

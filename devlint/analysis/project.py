@@ -37,6 +37,8 @@ class Project:
         self.dependencies: dict[str, set[str]] = {}
         self.saves: dict[str, bool] = {}
         """Whether any file below a folder may save weights, of the folders that were asked of."""
+        self.settings_saved: dict[str, bool] = {}
+        """Whether the project saves what its user chooses, and nothing else, under the names that were asked of."""
         self.uncached: set[str] = set()
         """The files in which what is found hangs on others that they do not import."""
         self._modules: dict[str, ir.Module | None] = {}

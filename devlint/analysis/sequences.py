@@ -107,6 +107,8 @@ def sequence_item(machine: Machine, value: Sequence, index: Value, node: ir.Node
     if position is None:
         if isinstance(index, Tensor) and index.rank != 0:
             return UNKNOWN
+        if value.kind in ("list", "tuple") and isinstance(index, Const) and isinstance(index.value, str):
+            raise Crash("TypeError")
         return any_item(machine, value)
     if value.open:
         known = 0 <= position < len(value.items) - value.tail or -value.tail <= position < 0

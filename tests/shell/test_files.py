@@ -45,6 +45,23 @@ def test_git_ignore_files_are_honoured(project: Path) -> None:
     assert shown(project) == ["deep/sub/e.py", "gen/keep.py"]
 
 
+def test_what_git_cannot_understand_ignores_nothing(project: Path) -> None:
+    tree(project, "a.py", "b.py")
+    (project / ".gitignore").write_text("[z-a].py\nb.py\n[ 10.1007_978-3 ].py\n")
+    assert shown(project) == ["a.py"]
+
+
+@pytest.mark.parametrize("key", ["exclude", "include"])
+def test_a_pattern_of_the_settings_that_is_none_is_named(key: str, project: Path) -> None:
+    tree(project, "a.py")
+    (project / "pyproject.toml").write_text(f'[tool.devlint]\n{key} = ["b.py", "[z-a].py"]\n')
+    with pytest.raises(ConfigError, match=rf"`{key}`: `\[z-a\].py` is no gitignore pattern"):
+        shown(project)
+    (project / "pyproject.toml").unlink()
+    with pytest.raises(ConfigError, match="is no gitignore pattern"):
+        shown(project, overrides=Overrides(exclude=("[z-a].py",)))
+
+
 def test_git_ignore_files_above_the_argument_count(project: Path) -> None:
     tree(project, "src/a.py", "src/b.py")
     (project / ".gitignore").write_text("b.py\n")

@@ -18,7 +18,7 @@ from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models.copying import copied
 from devlint.analysis.models.system import temporary_name
 from devlint.analysis.modules import registered
-from devlint.analysis.neighbours import saves_nothing
+from devlint.analysis.neighbours import saves_nothing, saves_settings
 from devlint.analysis.option_names import asks_for_gpu, speaks_of_gpu
 from devlint.analysis.plain import path_text
 from devlint.analysis.results import is_any_content
@@ -157,12 +157,25 @@ def _is_behind_gpus(machine: Machine) -> bool:
 def _told(machine: Machine, call: Call, exported: bool) -> Value:
     """Tell of a load, unless it was seen that data are loaded; what is loaded is known by what it is taken for."""
     site = machine.site(call.node, call.frame)
-    if site.key not in machine.data_loads:
+    if site.key not in machine.data_loads and not _holds_settings(machine, call):
         foreign = exported or is_foreign(machine, call)
         machine.emit_unheeded(LoadWithoutMap, site, errors.message("deserialize"), path_text="", foreign=foreign)
     loaded = Unknown()
     machine.loads[loaded] = site
     return loaded
+
+
+_OF_TRAINERS: Final = "training_args.bin"
+"""The file in which the Trainer of transformers, and those who learnt from it, save their settings."""
+
+
+def _holds_settings(machine: Machine, call: Call) -> bool:
+    """Whether the file holds what the user of a program chose, by its name."""
+    source = call.node.args[0] if isinstance(call.node, ir.Call) and call.node.args else None
+    made = [] if source is None else [source, *(part.value for part in _bindings(source, call))]
+    texts = [part.value for part in walk(made) if isinstance(part, ir.Const) and isinstance(part.value, str)]
+    name = os.path.basename(texts[-1]) if texts else ""
+    return name == _OF_TRAINERS or bool(name and saves_settings(machine.project, call.frame.namespace.path, name))
 
 
 def passes_on(call: Call) -> bool:
