@@ -192,3 +192,32 @@ def test_it_is_asked_anew_where_the_load_is_known_from_the_cache(tmp_path: Path)
         report = lint([FoundFile(path, config, named=True) for path in (load, train)], Options(cache=True))
         seen += [item.severity for item in report.findings if item.code == "DEV106"]
     assert seen == ["advice", "error", "advice"]
+
+
+SETTINGS = """\
+import argparse, os, torch
+args = argparse.ArgumentParser().parse_args()
+{other}
+torch.save({what}, os.path.join(args.folder, "chosen"))
+"""
+READS = """\
+import os, sys, torch
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+chosen = torch.load(os.path.join(sys.argv[1], "chosen"))
+print(chosen.epochs, torch.ones(2, device=device))
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "other", "expected"),
+    [
+        ("args", "", []),
+        ("args", "torch.save(net, os.path.join(args.folder, 'other'))", []),
+        ("net", "", ["error"]),
+        ("args", "torch.save(net, 'chosen')", ["error"]),
+    ],
+)
+def test_settings_saved_under_a_name_hold_no_tensor(what: str, other: str, expected: list[str], tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SETTINGS.format(what=what, other=other))
+    (tmp_path / "read.py").write_text(READS)
+    assert severity(tmp_path) == expected
