@@ -149,6 +149,7 @@ def _run(
     frame.globals = body.globals
     frame.nonlocals = body.nonlocals
     machine.latest[node] = frame.tick
+    depth = len(machine.stack), len(machine.activations)
     machine.stack.append(node)
     machine.activations.append(Activation(frame.tick, arguments, frame, is_forward, receiver))
     frame.is_manager = function.kind == "contextmanager"
@@ -161,13 +162,12 @@ def _run(
             machine.store.close()
         raise
     finally:
+        del machine.stack[depth[0] :], machine.activations[depth[1] :]
         machine.guards = guards
         if leaves and machine.left_at is not None:
             machine.abroad += machine.steps - machine.left_at
             machine.left_at = None
         _count_context(machine, node, machine.steps - began_at, descended, descends)
-    machine.stack.pop()
-    machine.activations.pop()
     for choice in frame.settled:
         machine.store.remove(machine.settled, choice)
     result = _result(machine, function, frame, body, signal)

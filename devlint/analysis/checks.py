@@ -122,12 +122,9 @@ def _quietly(machine: Machine, run: Callable[[], T]) -> T | None:
     machine.quiet += 1
     opened = machine.store.open()
     mark = machine.store.mark()
-    stack, activations = len(machine.stack), len(machine.activations)
     try:
         return run()
     except Crash:
-        del machine.stack[stack:]
-        del machine.activations[activations:]
         return None
     finally:
         machine.store.undo(mark)

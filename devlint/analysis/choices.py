@@ -443,7 +443,7 @@ def _kept(body: ir.Module | ir.Function) -> Iterator[tuple[str, str]]:
             if all(names):
                 yield names
         elif not isinstance(part, (ir.Function, ir.Class)):
-            for block in ("body", "orelse", "final", "handlers"):
+            for block in ("body", "orelse", "final", "handlers", "cases"):
                 waiting += getattr(part, block, None) or ()
 
 

@@ -13,22 +13,26 @@ if TYPE_CHECKING:
 
 
 def follows(machine: Machine, known: Mapping[ChoiceKey, bool], key: str) -> bool | None:
-    """What is known of a named condition, itself or as a part of `a and b`, or of all or one of its own parts."""
+    """What is known of a named condition, itself or as a part of `a and b` or `a or b`, or of all or one of its own
+    parts. (`a or b` is denied as `a and b` is met: by all of its parts.)"""
     answer = known.get(key)
     if answer is not None:
         return answer
-    parts = machine.project.conjuncts.get(key)
-    if parts is not None:
-        answers = [known[part] is holds if part in known else None for part, holds in parts.items()]
-        return False if False in answers else None if None in answers else True
+    tables = ((machine.project.conjuncts, True), (machine.project.disjuncts, False))
+    for table, met in tables:
+        parts = table.get(key)
+        if parts is not None:
+            answers = [known[part] is needed if part in known else None for part, needed in parts.items()]
+            return (not met) if False in answers else None if None in answers else met
     for other, holds in known.items():
-        parts = machine.project.conjuncts.get(other) if isinstance(other, str) else None
-        if parts is None or key not in parts:
-            continue
-        if holds:
-            return parts[key]
-        if all(known.get(part) is needed for part, needed in parts.items() if part != key):
-            return not parts[key]  # the others hold, and not all do
+        for table, met in tables:
+            parts = table.get(other) if isinstance(other, str) else None
+            if parts is None or key not in parts:
+                continue
+            if holds is met:
+                return parts[key]
+            if all(known.get(part) is needed for part, needed in parts.items() if part != key):
+                return not parts[key]  # the others are as they must be, and not all are
     return None
 
 
@@ -43,8 +47,8 @@ def both(machine: Machine, a: Unknown, b: Unknown, *, is_and: bool) -> Unknown:
         first = f"({first})"  # it is not the whole that is denied
     text = f"{first} {'and' if is_and else 'or'} {second}"
     joined[text] = is_and
-    if is_and:
-        machine.project.conjuncts[text] = {**_conjuncts(machine, a.path), **_conjuncts(machine, b.path)}
+    table = machine.project.conjuncts if is_and else machine.project.disjuncts
+    table[text] = {**_parts(machine, a.path, is_and), **_parts(machine, b.path, is_and)}
     return Unknown(text, a.named and b.named)
 
 
@@ -57,13 +61,13 @@ def _bracketed(path: str, joined: Mapping[str, bool], is_and: bool) -> str:
     return path.removesuffix(bare) + f"({bare})"
 
 
-def _conjuncts(machine: Machine, path: str) -> dict[str, bool]:
-    """The parts of which a condition is made by `and`, with what each must be."""
-    known = machine.project.conjuncts.get(path)
-    if known is not None:
-        return known
+def _parts(machine: Machine, path: str, holds: bool) -> dict[str, bool]:
+    """The parts that a condition is made of, with what each must be so that it holds, or does not."""
     bare = path.removeprefix("not ")
-    return {bare: bare == path}
+    if bare != path:
+        holds = not holds
+    table = machine.project.conjuncts if holds else machine.project.disjuncts
+    return table.get(bare) or {bare: holds}
 
 
 def named_unknown(left: Value, operator: str, right: Value) -> Unknown | None:

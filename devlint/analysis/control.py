@@ -179,13 +179,10 @@ def _side(machine: Machine, decision: Decision, run: Callable[[], Signal | None]
 
 def one_way(machine: Machine, run: Callable[[], Signal | None]) -> Signal | None:
     """Run one of several ways; a crash ends it alone."""
-    stack, activations = len(machine.stack), len(machine.activations)
     trying, quiet, worker = machine.trying, machine.quiet, machine.worker
     try:
         return run()
     except Crash:
-        del machine.stack[stack:]
-        del machine.activations[activations:]
         machine.trying, machine.quiet, machine.worker = trying, quiet, worker
         return RAISE
 

@@ -44,10 +44,10 @@ def cut(machine: Machine, bound: str, function: Function, arguments: Call, recei
 def _written(machine: Machine, function: Function) -> frozenset[str]:
     """The attributes that a function writes, of whatever it may be, itself or through those that it calls by name."""
     bound = len(function.frame.namespace.names)
-    known = machine.project.written.get(function.node)
+    known = machine.written.get(function.node)
     if known is None or known[0] != bound:
         names = frozenset(name for reached in _reached(machine, function) for name in _own_targets(machine, reached))
-        known = machine.project.written[function.node] = bound, names
+        known = machine.written[function.node] = bound, names
     return known[1]
 
 
@@ -83,10 +83,10 @@ def _called(machine: Machine, function: Function) -> list[Function]:
 def _speaks(machine: Machine, function: Function) -> bool:
     """Whether a function speaks of devices, or one of the project's that it calls by name, or one that this calls."""
     bound = len(function.frame.namespace.names)
-    known = machine.project.speaking.get(function.node)
+    known = machine.speaking.get(function.node)
     if known is None or not (known[1] or known[0] == bound):
         speaks = any(other.node.speaks for other in _reached(machine, function))
-        known = machine.project.speaking[function.node] = bound, speaks
+        known = machine.speaking[function.node] = bound, speaks
     return known[1]
 
 

@@ -116,13 +116,10 @@ def _run_try(machine: Machine, node: ir.Try, frame: Frame) -> Signal | None:
     machine.telling += telling
     crash: Crash | None = None
     signal: Signal | None = None
-    stack, activations = len(machine.stack), len(machine.activations)
     try:
         signal = machine.block(node.body, frame)
     except Crash as raised:
         crash = raised
-        del machine.stack[stack:]
-        del machine.activations[activations:]
     finally:
         machine.trying = trying
         machine.telling -= telling

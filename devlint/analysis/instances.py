@@ -352,7 +352,6 @@ def iterate_instance(machine: Machine, value: Instance, node: ir.Node, frame: Fr
 def _following(machine: Machine, following: Bound, call: Call) -> Iteration:
     """The first items that `__next__` gives; where it ends before, there are no more."""
     items: list[Value] = []
-    stack, activations = len(machine.stack), len(machine.activations)
     while len(items) < _FOLLOWED:
         machine.raised = ""
         try:
@@ -360,8 +359,6 @@ def _following(machine: Machine, following: Bound, call: Call) -> Iteration:
         except Crash as raised:
             if raised.kind != "StopIteration" and machine.raised != "builtins.StopIteration":
                 raise
-            del machine.stack[stack:]
-            del machine.activations[activations:]
             return Iteration(items, False)
     return Iteration(items, True)
 

@@ -149,6 +149,12 @@ class Machine:
         self.visited: dict[ir.Node, None] = {}
         self.callees: dict[ir.Node, tuple[int, list[Any]]] = {}
         """What a function calls by name, and how many names its file had when that was seen."""
+        self.written: dict[ir.Node, tuple[int, frozenset[str]]] = {}
+        """The attributes that a function writes, itself or through those that it calls by name, and how many names its
+        file had when that was seen."""
+        self.speaking: dict[ir.Node, tuple[int, bool]] = {}
+        """Whether a function speaks of devices, itself or through those that it calls by name, and how many names its
+        file had when that was seen."""
         self.called: set[ir.Node] = set()
         """The functions that others called in the runs of one entry point."""
         self.accelerator = f"cuda:{world.device_count - 1}"

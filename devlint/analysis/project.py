@@ -47,12 +47,6 @@ class Project:
         self._rows: tuple[str, list[str]] = ("", [])
         self.given: dict[ir.Node, frozenset[str]] = {}
         """The attributes of a module class that its callers set by a method."""
-        self.speaking: dict[ir.Node, tuple[int, bool]] = {}
-        """Whether a function speaks of devices, itself or through those that it calls by name, and how many names its
-        file had when that was seen."""
-        self.written: dict[ir.Node, tuple[int, frozenset[str]]] = {}
-        """The attributes that a function writes, itself or through those that it calls by name, and how many names its
-        file had when that was seen."""
         self.targets: dict[ir.Node, frozenset[str]] = {}
         """The attributes that a function writes itself."""
         self.placing: dict[ir.Node, bool] = {}
@@ -87,6 +81,8 @@ class Project:
         """Whether a named condition is made of others by `and`, or by `or`."""
         self.conjuncts: dict[str, dict[str, bool]] = {}
         """The parts of a named condition `a and b`, with what each must be."""
+        self.disjuncts: dict[str, dict[str, bool]] = {}
+        """The parts of a named condition `a or b`, with what each must be so that it does not hold."""
         self.wrapped: dict[tuple[str, int, int], set[Wrapped]] = {}
         """Where modules were asked for their `.module` and had one, by the place."""
         self.no_tensors: dict[tuple[str, int, int], set[str]] = {}

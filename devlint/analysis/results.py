@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.dispatch import (
     Call,
@@ -37,6 +37,7 @@ from devlint.analysis.values import (
 )
 from devlint.semantics import libraries
 from devlint.syntax import ir
+from devlint.syntax.walk import last_name
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -94,6 +95,10 @@ def first_size(value: Tensor) -> Value:
     return SIZE if value.size is None else COUNT if value.size == ANY_SIZE else const(value.size)
 
 
+_OF_SIZES: Final = frozenset({"zeros", "ones", "empty", "rand", "randn"})
+"""Factories that are given nothing but sizes by position."""
+
+
 def other_size(value: Tensor, index: int | None = None) -> Value:
     """The length of a dimension behind the first: of an empty tensor it is what was written, or may be 0, too."""
     if value.size != 0:
@@ -101,7 +106,8 @@ def other_size(value: Tensor, index: int | None = None) -> Value:
     made = None if value.origin is None else value.origin.first()
     if made is None or made.kind not in ("factory", "placed") or index is None:
         return COUNT
-    written = made.node.args if isinstance(made.node, ir.Call) else []
+    called = made.node.function if isinstance(made.node, ir.Call) else None
+    written = made.node.args if isinstance(made.node, ir.Call) and last_name(called) in _OF_SIZES else []
     if len(written) == 1 and isinstance(written[0], ir.Display):
         written = written[0].items
     part = written[index] if -len(written) <= index < len(written) == value.rank else None
@@ -349,7 +355,7 @@ def reduced_rank(whole: Value | None, axis: Value | None, kept: Value | None = N
     """How many dimensions a reduction of an array leaves, along an axis or several; behind the first axis there is
     another one. `kept`: whether those that are reduced stay, with one item each."""
     rank = array_rank(whole)
-    if kept is not None:
+    if kept is not None and constant(kept) is not False:
         return rank if constant(kept) is True else None
     if axis is None or is_none(axis):
         return 0

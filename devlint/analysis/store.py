@@ -60,7 +60,8 @@ class Store:
         setattr(target, slot, value)
 
     def turn(self, target: object, slot: str, value: Any) -> None:
-        """Set a slot by which the contexts of calls are told apart anyway: what is remembered of others still holds."""
+        """Set a slot that is set back at an end, and by which the contexts of calls are told apart anyway: what is
+        remembered of others still holds."""
         if getattr(target, slot) is not value:
             if self.log is not None:
                 self.log.append((target, slot, True, getattr(target, slot)))

@@ -171,6 +171,3 @@ def some_of(machine: Machine, call: Call) -> Value | None:
         return UNKNOWN
     value = call.positional[0] if isinstance(call.positional[1], (Const, Sequence)) else call.positional[1]
     return lazy(items_of(machine, value, call).items, True)
-
-
-# -- operator

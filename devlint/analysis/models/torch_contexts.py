@@ -103,7 +103,8 @@ def set_grad_enabled(machine: Machine, call: Call) -> Value:
     made = _grad_mode(machine, call, call.argument(0, "mode"), negated=False)
     if isinstance(made, Instance):
         made.state["before"] = const(not machine.state.makes_leaves)
-        _set_mode(machine, made.state.get(GRADIENTS, UNKNOWN))
+        makes_leaves = truth(machine, made.state.get(GRADIENTS, UNKNOWN)) is not True
+        machine.store.set(machine.state, "makes_leaves", makes_leaves)
     return made
 
 
@@ -117,7 +118,7 @@ def _grad_mode(machine: Machine, call: Call, mode: Value | None, *, negated: boo
 
 
 def _set_mode(machine: Machine, gradients: Value) -> None:
-    """What the program says; where that is unknown, anything that is computed may be a leaf."""
+    """What a context says, until its end; where that is unknown, anything that is computed may be a leaf."""
     machine.store.turn(machine.state, "makes_leaves", truth(machine, gradients) is not True)
 
 
