@@ -167,8 +167,8 @@ def as_text(value: Value) -> Const | None:
 @on(ITEM, Const)
 def const_item(machine: Machine, value: Const, index: Value, node: ir.Node, frame: Frame) -> Value:
     """`"..."[i]` and `"..."[a:b]`."""
-    if value.value is None:
-        return missing(machine, "TypeError")
+    if value.value is None and value.site is None:
+        return missing(machine, "TypeError")  # where a condition has said so, it is surely None
     if not isinstance(value.value, (str, bytes)):
         raise Crash("TypeError")
     inside = getattr(node, "index", None)

@@ -423,8 +423,38 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
                 forget_places(machine, part)
             elif isinstance(part, Tensor) and part.is_parameter:
                 machine.store.set(part, "device", None)
+    if instance.module is None:
+        _forget_what_others_move(machine, cls, instance, method)
     set_up(machine, cls, instance, method)
     call_value(machine, Bound(method, instance), call)
+
+
+def _forget_what_others_move(machine: Machine, cls: Class, instance: Instance, entered: Function) -> None:
+    """Modules that another method moves, `def to(self, device): self.net.to(device)`, may be there by now."""
+    moved = machine.project.moved_parts.get(cls.node)
+    if moved is None:
+        moved = machine.project.moved_parts[cls.node] = frozenset(_moved_parts(cls.node))
+    for name, mover in moved:
+        part = instance.fields.get(name)
+        if mover is not entered.node and isinstance(part, Instance) and part.module is not None:
+            if all(tensor.device in (None, "cpu") for tensor, _, _ in registered(part)):
+                forget_places(machine, part)
+
+
+def _moved_parts(cls: ir.Class) -> Iterator[tuple[str, ir.Function]]:
+    """The attributes that methods of a class move, each with the method."""
+    for method in cls.body:
+        if not isinstance(method, ir.Function) or method.name == "__init__" or not method.parameters.positional:
+            continue
+        this = method.parameters.positional[0]
+        for part in walk(method.body.statements):
+            if isinstance(part, ir.Call) and isinstance(part.function, ir.Attribute) and part.function.name in _MOVES:
+                name = dotted(part.function.value)
+                if name.startswith(f"{this}.") and name.count(".") == 1:
+                    yield name.partition(".")[2], method
+
+
+_MOVES = frozenset({"to", "cuda"})
 
 
 def _rows(node: ir.Node) -> tuple[int, int]:

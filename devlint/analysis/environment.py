@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
 from devlint.syntax import ir
-from devlint.syntax.walk import calls
+from devlint.syntax.walk import calls, dotted, walk
 
 VISIBLE: Final = "CUDA_VISIBLE_DEVICES"
 ENVIRON: Final = "os._Environ"
@@ -123,7 +123,8 @@ def _set_visible(machine: Machine, value: Value, node: ir.Node, frame: Frame) ->
     if first is not None:
         now = machine.state.visible
         present = tuple(range(machine.world.device_count)) if now is None else now
-        if machine.has_several and (ids is None or ids != present) and not _for_children(machine, node, frame):
+        is_missed = (ids is None or ids != present) and not _for_children(machine, node, frame)
+        if machine.has_several and is_missed and not _is_named_again(node, frame):
             site = machine.site(node, frame)
             machine.emit(VisibleDevices, site, kind="late", text=text or "", first_cuda=first)
         return
@@ -138,6 +139,32 @@ def _is_in_force(machine: Machine, text: str | None) -> bool:
     the variable away since."""
     chosen = machine.state.visible_text
     return machine.state.was_chosen and (text is None or chosen is None or text == chosen)
+
+
+def _is_named_again(node: ir.Node, frame: Frame) -> bool:
+    """Whether the function names the GPU that it makes visible by the same number afterwards, `f"cuda:{args.gpu}"`: that
+    is the right one as long as all are visible."""
+    parts = [] if frame.function is None else list(walk(frame.function.body.statements))
+    given = (part.value for part in parts if isinstance(part, ir.Assign) and node in part.targets)
+    numbers = {dotted(part) for value in given for part in walk(value)} - {"", "str"}
+    return any(
+        not numbers.isdisjoint(map(dotted, walk(part)))
+        for part in parts
+        if part.at.lineno > node.at.lineno and _names_gpu_by_number(part)
+    )
+
+
+def _names_gpu_by_number(node: ir.Node) -> bool:
+    """Whether an expression puts a number behind "cuda:": `"cuda:{}".format(n)`, `f"cuda:{n}"`, `"cuda:%d" % n`."""
+    if isinstance(node, ir.FString):
+        texts: list[ir.Expr] = node.parts
+    elif isinstance(node, ir.Binary):
+        texts = [node.left]
+    elif isinstance(node, ir.Call) and isinstance(node.function, ir.Attribute) and node.function.name == "format":
+        texts = [node.function.value]
+    else:
+        return False
+    return any(isinstance(text, ir.Const) and str(text.value).startswith("cuda:") for text in texts)
 
 
 _STARTS_PROCESS = (

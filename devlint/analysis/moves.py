@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.devices import source_text
 from devlint.analysis.events import DroppedMove, Transfer
 from devlint.analysis.modules import device_of_module, registered
-from devlint.analysis.names import assigned_in
+from devlint.analysis.names import assigned_in, is_read_again
 from devlint.analysis.origins import Origin
 from devlint.analysis.results import may_be_module
 from devlint.analysis.values import POISON, Function, Instance, Mapping, Sequence, Tensor, Value
@@ -46,7 +46,11 @@ def note_dropped(machine: Machine, node: ir.ExprStatement, result: Value, frame:
             machine.store.set(source, "origin", mark)
         if isinstance(node.value, ir.Call) and origin.node is node.value:
             receiver = node.value.function.value if isinstance(node.value.function, ir.Attribute) else None
-            if isinstance(receiver, (ir.Name, ir.Attribute, ir.Subscript)) and not _is_shown(machine, node, frame):
+            if (
+                isinstance(receiver, (ir.Name, ir.Attribute, ir.Subscript))
+                and not _is_shown(machine, node, frame)
+                and not (made.device == "cpu" and _is_done_with(receiver, node, frame))
+            ):
                 machine.emit(
                     DroppedMove,
                     site,
@@ -56,11 +60,21 @@ def note_dropped(machine: Machine, node: ir.ExprStatement, result: Value, frame:
                 )
 
 
+def _is_done_with(receiver: ir.Expr, node: ir.Node, frame: Frame) -> bool:
+    """Whether a name is not read any more: where it stands makes no difference then."""
+    if not isinstance(receiver, ir.Name) or receiver.id in (frame.globals or ()):
+        return False
+    body = frame.namespace.module.body if frame.function is None else frame.function.body.statements
+    return not is_read_again(body, node, receiver.id)
+
+
 def _goes_with_module(source: Tensor) -> bool:
-    """Whether a tensor is where its module was moved, and where that is nobody says: there already, for all that is
-    known."""
+    """Whether a tensor is where its module was moved, or is an input that is taken to be on a GPU, and on which nobody
+    says: there already, for all that is known."""
     origin = source.origin
-    return origin is not None and origin.kind == "module-moved" and (source.device is None or source.assumed)
+    if origin is None or (source.device is not None and not source.assumed):
+        return False
+    return origin.kind == "module-moved" or (origin.kind == "input" and source.device != "cpu")
 
 
 def _is_decided(machine: Machine, source: Tensor) -> bool:

@@ -115,6 +115,35 @@ def assigned_in(loop: ir.Node) -> set[str]:
     return found
 
 
+def is_read_again(body: list[Any], statement: ir.Node, name: str) -> bool:
+    """Whether a body reads a name after one of its statements: below it, in another round of a loop around it that does
+    not bind the name first, or in a function that may be called then."""
+    parts = list(walk(body))
+    bound = {id(target) for part in parts for target in getattr(part, "targets", ())}
+    for part in parts:
+        if isinstance(part, ir.Function) and _mentions(part, name):
+            return True
+        if isinstance(part, ir.Name) and part.id == name and id(part) not in bound:
+            if part.at.lineno > statement.at.lineno:
+                return True
+    around = [part for part in parts if isinstance(part, (ir.For, ir.While)) and statement in walk(part.body)]
+    return bool(around) and not any(_binds_first(loop, name) for loop in around)
+
+
+def _binds_first(loop: ir.For | ir.While, name: str) -> bool:
+    """Whether each round of a loop binds a name before it reads it."""
+    if isinstance(loop, ir.For) and name in _target_names(loop.target):
+        return True
+    if isinstance(loop, ir.While) and _mentions(loop.test, name):
+        return False
+    first = next((part for part in loop.body if _mentions(part, name)), None)
+    return isinstance(first, ir.Assign) and name in bound_by([first]) and not _mentions(first.value, name)
+
+
+def _mentions(node: ir.Node, name: str) -> bool:
+    return any(isinstance(part, ir.Name) and part.id == name for part in walk(node))
+
+
 def bound_by(statements: list[ir.Stmt]) -> set[str]:
     """The names that statements bind, those inside of them too."""
     return {name for statement, _ in _statements(statements, None) for name in _bound_by(statement)}

@@ -30,8 +30,8 @@ def narrow(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> None:
         if isinstance(test.right, ir.Const) and test.right.value is None and test.operator in _EQUALITIES:
             is_there = _EQUALITIES[test.operator] is not holds
             asked_of = test.left.target if isinstance(test.left, ir.Walrus) else test.left
-            if not _tell(machine, asked_of, frame, is_there) and not is_there and isinstance(asked_of, ir.Name):
-                _bind(machine, asked_of, frame, NONE)
+            if not _tell(machine, asked_of, frame, is_there) and not is_there:
+                _bind_none(machine, asked_of, test, frame)
     elif holds and isinstance(test, ir.Call) and test.args and isinstance(test.args[0], (ir.Name, ir.Attribute)):
         asked = path_of(machine.evaluate(test.function, frame))
         if asked not in ("torch.is_tensor", "builtins.isinstance") or _admits_none(test.args[1:]):
@@ -118,6 +118,18 @@ def _bind_device(machine: Machine, name: ir.Name, frame: Frame, is_cuda: bool) -
         origin = machine.origin("input", name, frame, device, name.id)
         known = Tensor(device, value.rank, origin, assumed=True, dtype=value.dtype, size=value.size)
         machine.store.put(frame.names, name.id, known)
+
+
+def _bind_none(machine: Machine, node: ir.Expr, test: ir.Expr, frame: Frame) -> None:
+    """Bind to None what is not known: a name, or an attribute, of which the condition says so."""
+    if isinstance(node, ir.Name):
+        _bind(machine, node, frame, NONE)
+        return
+    names = _holder(node, frame)
+    held = None if names is None else names.get(_name_of(node))
+    if names is not None and held.__class__ is Unknown:
+        machine.store.put(names, _name_of(node), Const(None, machine.site(test, frame)))
+        machine.store.epoch += 1
 
 
 def _bind(machine: Machine, name: ir.Expr, frame: Frame, value: Value) -> None:

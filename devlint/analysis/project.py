@@ -45,6 +45,8 @@ class Project:
         self._resolved: dict[tuple[str, int, str], str | None] = {}
         self._exists: dict[str, bool] = {}
         self._rows: tuple[str, list[str]] = ("", [])
+        self.moved_parts: dict[ir.Class, frozenset[tuple[str, ir.Function]]] = {}
+        """The attributes that methods of a class move, each with the method."""
         self.given: dict[ir.Node, frozenset[str]] = {}
         """The attributes of a module class that its callers set by a method."""
         self.targets: dict[ir.Node, frozenset[str]] = {}
