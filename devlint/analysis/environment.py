@@ -142,8 +142,8 @@ def _is_in_force(machine: Machine, text: str | None) -> bool:
 
 
 def _is_named_again(node: ir.Node, frame: Frame) -> bool:
-    """Whether the function names the GPU that it makes visible by the same number afterwards, `f"cuda:{args.gpu}"`: that
-    is the right one as long as all are visible."""
+    """Whether the function names the GPU that it makes visible by the same number afterwards, `f"cuda:{args.gpu}"`:
+    that is the right one as long as all are visible."""
     parts = [] if frame.function is None else list(walk(frame.function.body.statements))
     given = (part.value for part in parts if isinstance(part, ir.Assign) and node in part.targets)
     numbers = {dotted(part) for value in given for part in walk(value)} - {"", "str"}

@@ -30,6 +30,32 @@ class Net(nn.Module):
         noise = torch.randn(x.shape)  # DEV303: gpu1 gpu2
         return x + noise
 """,
+    "an input that is moved for nothing, on which of two GPUs nobody says": """
+class Update(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encode = nn.Conv2d(4, 4, 1)
+    def forward(self, x, volume):
+        volume.cuda()
+        return torch.relu(x + self.encode(volume))
+""",
+    "what a condition has said to be None has no items": """
+class Margin(nn.Module):
+    def __init__(self, classes, gpus):
+        super().__init__()
+        self.gpus = gpus
+        self.weight = nn.Parameter(torch.ones(classes, 4))
+    def forward(self, x, label):
+        if self.gpus == None:
+            cosine = nn.functional.linear(x, self.weight)
+        else:
+            cosine = nn.functional.linear(x.cuda(self.gpus[0]), self.weight.cuda(self.gpus[0]))
+        hot = torch.zeros(cosine.size())
+        if self.gpus != None:
+            hot = hot.cuda(self.gpus[0])
+        hot.scatter_(1, label.cuda(self.gpus[0]).view(-1, 1).long(), 1)
+        return hot * cosine
+""",
     "a module that asks what nobody knows where the rest of its inputs is": """
 def overlap(output, target):
     onehot = torch.zeros(output.shape)
