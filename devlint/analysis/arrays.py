@@ -23,7 +23,7 @@ from devlint.analysis.dispatch import (
 from devlint.analysis.events import MoveOnArray
 from devlint.analysis.host import read_pending, to_host
 from devlint.analysis.meeting import tensors_in
-from devlint.analysis.results import reduced_rank
+from devlint.analysis.results import array_rank, reduced_rank
 from devlint.analysis.values import (
     DTYPE,
     NONE,
@@ -239,6 +239,15 @@ def permutation(machine: Machine, call: Call) -> Value:
 def permute(machine: Machine, instance: Instance, call: Call) -> Value:
     """`rng.permutation(n)`."""
     return permutation(machine, call)
+
+
+@models("numpy.where")
+def where(machine: Machine, call: Call) -> Value | None:
+    """`np.where(condition, x, y)`: as many dimensions as the most of the three; with a condition alone a tuple."""
+    if call.open or call.keywords or len(call.positional) != 3 or any(map(tensors_in, call.positional)):
+        return None
+    ranks = [rank for rank in map(array_rank, call.positional) if rank is not None]
+    return Array(max(ranks), None, True) if ranks and (len(ranks) == 3 or max(ranks) > 0) else None
 
 
 @models("numpy.random.choice")
