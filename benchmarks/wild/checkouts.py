@@ -124,10 +124,10 @@ def _size(folder: Path) -> tuple[int, int]:
     files = lines = 0
     for root, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in DEFAULT_EXCLUDE)
-        for name in names:
-            if name.endswith(LINTED):
+        for path in (Path(root, name) for name in names if name.endswith(LINTED)):
+            if path.is_file():  # a link may lead nowhere
                 files += 1
-                lines += read_source(Path(root, name), name).text.count("\n")
+                lines += read_source(path, path.name).text.count("\n")
     return files, lines
 
 
