@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from devlint.analysis.access import ANY_NAME, call_method, call_value
 from devlint.analysis.dispatch import (
@@ -282,7 +282,9 @@ def construct(machine: Machine, cls: Class, call: Call) -> Value:
         if instance.module is not None and isinstance(init[0], Unknown):
             machine.store.set(instance.module, "unsure", True)  # a decorator that isn't known hides what it registers
     elif cls.dataclass_fields is not None:
-        _construct_dataclass(machine, cls, instance, call)
+        from devlint.analysis.fields import construct_record
+
+        construct_record(machine, cls, instance, call)
     else:
         initialise_external(machine, cls, instance, call)
         if instance.module is not None:
@@ -308,34 +310,8 @@ def _special_class(machine: Machine, cls: Class, call: Call) -> Value | None:
     return None
 
 
-def _construct_dataclass(machine: Machine, cls: Class, instance: Instance, call: Call) -> None:
-    fields = cls.dataclass_fields or []
-    for index, name in enumerate(fields):
-        value = call.argument(index, name.lstrip("_") if cls.properties.get("of attrs") else name)
-        if value is None:
-            found = find(cls, name)
-            value = UNKNOWN if call.open or found is None else field_default(machine, found[0], call)
-        machine.store.put(instance.fields, name, value)
-    after = find(cls, "__post_init__")
-    if after is not None:
-        call_value(machine, Bound(after[0], instance), call.with_arguments([]))
-
-
-FIELD: Final = "dataclasses.field"
-"""What the model of a field makes, whichever library's it is."""
-
-
-def own_fields(cls: Class) -> list[str]:
-    """The fields that a dataclass adds to those of its bases: what is annotated, or what is an `attr.ib()`."""
-    return annotated_fields(cls.node) or [name for name, value in cls.fields.items() if _is_field(value)]
-
-
-def _is_field(value: Value) -> bool:
-    return isinstance(value, Instance) and isinstance(value.cls, External) and value.cls.path == FIELD
-
-
 def annotated_fields(node: ir.Class) -> list[str]:
-    """The fields of a dataclass or named tuple, in order."""
+    """The names that the body of a class annotates, in order: the fields of a named tuple."""
     return [name for name, _ in annotated(node)]
 
 
@@ -356,18 +332,6 @@ def annotations_of(cls: Class) -> Mapping:
     """`__annotations__` as it is read through an instance: that of the nearest class that annotates something."""
     named = [annotated_fields(base.node) for base in mro(cls) if isinstance(base, Class)]
     return Mapping(dict.fromkeys(next(filter(None, named), []), UNKNOWN))
-
-
-def field_default(machine: Machine, value: Value, call: Call) -> Value:
-    """What a field is that is not given, by what the class says of it."""
-    if _is_field(value):
-        assert isinstance(value, Instance)
-        factory = value.state.get("default_factory")
-        if factory is not None:
-            return call_value(machine, factory, call.with_arguments([]))
-        default: Value = value.state.get("default", UNKNOWN)
-        return default
-    return value
 
 
 def modelled(machine: Machine, instance: Instance, name: str, call: Call) -> Value | None:

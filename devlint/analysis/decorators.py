@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import call_value, path_of
 from devlint.analysis.choices import decide
-from devlint.analysis.classes import own_fields
 from devlint.analysis.dispatch import METHODS, MODELS, Call
+from devlint.analysis.fields import make_record
 from devlint.analysis.frames import Frame
 from devlint.analysis.remembering import remember_calls
 from devlint.analysis.state import SCRIPTED
@@ -174,11 +174,7 @@ def _known_decorator(machine: Machine, path: str, value: Value, applied: Value) 
             return value
     if isinstance(value, Class):
         if name in ("dataclass", "define", "frozen", "mutable", "s", "attrs") or path == "dataclasses.dataclass":
-            inherited = value.dataclass_fields or []
-            value.dataclass_fields = [*inherited, *(f for f in own_fields(value) if f not in inherited)]
-            if path.startswith("attr"):
-                value.properties["of attrs"] = True
-            return value
+            return make_record(machine, value, path, {})
         return value if not isinstance(applied, Unknown) else None
     if path.startswith(_TRANSPARENT) or name in ("override", "final", "njit"):
         return value

@@ -13,7 +13,9 @@ from devlint.analysis.names import note_unbound
 from devlint.analysis.values import (
     UNKNOWN,
     External,
+    ModuleValue,
     Sequence,
+    Unknown,
     Value,
     const,
 )
@@ -123,6 +125,35 @@ def from_stars(stars: Value, name: str) -> Value:
         if isinstance(module, External) and libraries.exports(module.path, name):
             return External(f"{module.path}.{name}")
     return UNKNOWN
+
+
+def imported_word(name: str, frame: Frame) -> str:
+    """The last word of the name under which a library has what a dotted name stands for, without running anything:
+    "" for what the program defines itself, the word that is written where nothing is known."""
+    first, *rest = name.split(".")
+    found = _bound(first, frame)
+    for part in rest:
+        if isinstance(found, ModuleValue):
+            found = found.namespace.names.get(part)
+        elif found is not None:
+            found = External(f"{found.path}.{part}") if isinstance(found, External) else UNKNOWN
+    if found is None or isinstance(found, Unknown):
+        return name.rpartition(".")[2]
+    return found.path.rpartition(".")[2] if isinstance(found, External) else ""
+
+
+def _bound(name: str, frame: Frame) -> Value | None:
+    """What a name is bound to where an activation sees it, or imported for; None: nothing that is known."""
+    scope: Frame | None = frame
+    while scope is not None:
+        if name in scope.names:
+            return scope.names[name]
+        scope = scope.outer
+    namespace = frame.namespace
+    if name not in namespace.names and name in namespace.deferred:
+        module, _, member = namespace.deferred[name]
+        return External(f"{module}.{member}")
+    return namespace.names.get(name)
 
 
 def unbound(machine: Machine, node: ir.Name, frame: Frame) -> Value:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
+
 import pytest
 
 from devlint.analysis.values import Unknown
@@ -112,3 +115,169 @@ def test_private_fields_of_attrs() -> None:
         "r = (C(device='cuda')._device, C()._device)"
     )
     assert run.python("r") == ("cuda", "cpu")
+
+
+RECORDS = {
+    "class variable": """
+@dataclass
+class C:
+    shared: ClassVar[str] = "x"
+    device: str = "cpu"
+r = (C("cuda").device, C("cuda").shared, [f.name for f in dataclasses.fields(C)])
+s = ("cuda", "x", ["device"])
+""",
+    "class variable under another name": """
+import typing as t
+from typing import ClassVar as Shared
+@dataclass
+class C:
+    one: Shared = 1
+    two: "t.ClassVar[int]" = 2
+    device: str = "cpu"
+r = C("cuda").device
+s = "cuda"
+""",
+    "field that becomes a class variable": """
+@dataclass
+class A:
+    size: int = 1
+    device: str = "cpu"
+@dataclass
+class C(A):
+    size: ClassVar[int] = 3
+r = (C("cuda").device, C("cuda").size)
+s = ("cuda", 3)
+""",
+    "not given": """
+@dataclass
+class C:
+    seen: list = field(init=False, default_factory=list)
+    device: str = "cpu"
+r = (C("cuda").device, C("cuda").seen, C(*["cuda"]).seen, dataclasses.asdict(C("cuda")))
+s = ("cuda", [], [], {"seen": [], "device": "cuda"})
+""",
+    "what follows is by keyword": """
+@dataclass
+class A:
+    size: int
+    _: KW_ONLY
+    name: str = "a"
+@dataclass
+class C(A):
+    device: str = "cpu"
+r = (C(1, "cuda").device, C(1, "cuda").name, C(1, name="b").name)
+s = ("cuda", "a", "b")
+""",
+    "by keyword": """
+@dataclass
+class C:
+    name: str = field(kw_only=True, default="a")
+    device: str = "cpu"
+r = (C("cuda").device, C("cuda", name="b").name)
+s = ("cuda", "b")
+""",
+    "all by keyword": """
+@dataclass(kw_only=True)
+class A:
+    name: str = "a"
+    size: int = field(kw_only=False, default=1)
+@dataclass
+class C(A):
+    device: str = "cpu"
+r = (C(2, "cuda").device, C(2, "cuda").size, C(name="b").name)
+s = ("cuda", 2, "b")
+""",
+    "an option that is applied later": """
+record = dataclass(kw_only=True)
+@record
+class A:
+    name: str = "a"
+@dataclass
+class C(A):
+    device: str = "cpu"
+r = C("cuda").device
+s = "cuda"
+""",
+    "handed on": """
+@dataclass
+class C:
+    name: str
+    where: InitVar[str]
+    index: InitVar[int] = 1
+    size: int = 2
+    device: str = field(init=False)
+    def __post_init__(self, where, index):
+        self.device = f"{where}:{index}"
+c = C("a", "cuda", size=3)
+r = (c.device, c.size, "where" in vars(c), dataclasses.asdict(C("a", "cuda", 0)))
+s = ("cuda:1", 3, False, {"name": "a", "size": 2, "device": "cuda:0"})
+""",
+    "default of a base": """
+@dataclass
+class A:
+    device: str = "cpu"
+    size: int = 1
+class B(A):
+    device = "cuda"
+r = (B().device, B(size=2).size)
+s = ("cpu", 2)
+""",
+    "attrs": """
+@attr.s(kw_only=True)
+class A:
+    name = attr.ib(default="a")
+    unused: int = 3
+@attr.s
+class C(A):
+    seen = attr.ib(init=False, factory=list)
+    device = attr.ib(default="cpu")
+    size = attr.ib(kw_only=True, default=1)
+    place = attr.ib(alias="where", default="here")
+c = C("cuda", "there", name="b")
+r = (c.device, c.place, c.name, c.seen, C(where="x").place)
+s = ("cuda", "there", "b", [], "x")
+""",
+    "attrs with annotations": """
+@attr.s(auto_attribs=True)
+class C:
+    shared: ClassVar[int] = 1
+    _device: str = "cpu"
+    size: int = attr.ib(init=False)
+    def __attrs_post_init__(self):
+        self.size = 3
+r = (C("cuda")._device, C(device="cuda")._device, C().size)
+s = ("cuda", "cuda", 3)
+""",
+    "attrs again": """
+@attr.define
+class A:
+    device: str = "cpu"
+    size: int = 1
+@attr.define
+class C(A):
+    device: str = "cuda"
+r = (C(2).size, C(2).device, C(2, "cpu").device)
+s = (2, "cuda", "cpu")
+""",
+}
+IMPORTS = """
+import dataclasses
+import attr
+from dataclasses import KW_ONLY, InitVar, dataclass, field
+from typing import ClassVar
+"""
+
+
+@pytest.mark.parametrize("case", RECORDS)
+def test_what_init_takes(case: str) -> None:
+    run = Run(IMPORTS + RECORDS[case])
+    assert run.python("r") == run.python("s")
+
+
+@pytest.mark.parametrize("case", RECORDS)
+def test_python_takes_the_same(case: str, tmp_path: Path) -> None:
+    pytest.importorskip("attr")
+    program = tmp_path / "program.py"
+    program.write_text(IMPORTS + RECORDS[case], encoding="utf-8")
+    names = runpy.run_path(str(program), run_name="program")
+    assert names["r"] == names["s"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
-from devlint.analysis.classes import FIELD, own_fields
-from devlint.analysis.dispatch import Call, models
+from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.enumerations import AUTO
+from devlint.analysis.fields import FIELD, make_record
+from devlint.analysis.machine import text_of
 from devlint.analysis.models.copying import copied
 from devlint.analysis.values import (
     BOOL,
@@ -20,6 +21,7 @@ from devlint.analysis.values import (
     Tensor,
     Value,
     const,
+    constant,
 )
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     "msgspec.field",
 )
 def field(machine: Machine, call: Call) -> Value | None:
-    """`field(default=..., default_factory=...)`: what a field is when it is not given."""
+    """`field(default=..., default_factory=...)`: what a field is when it is not given, and how it is given."""
     made = Instance(External(FIELD), machine.site(call.node, call.frame))
     default = call.keywords.get("default") or (call.positional[0] if call.positional else None)
     factory = call.keywords.get("default_factory") or call.keywords.get("factory")
@@ -45,19 +47,42 @@ def field(machine: Machine, call: Call) -> Value | None:
         made.state["default_factory"] = factory
     elif default is not None:
         made.state["default"] = default
+    for name in ("init", "kw_only"):
+        if isinstance(constant(call.keywords.get(name)), bool):
+            made.state[name] = constant(call.keywords[name])
+    alias = text_of(call.keywords.get("alias"))
+    if alias is not None:
+        made.state["alias"] = alias
     return made
 
 
-@models("dataclasses.dataclass", "attr.s", "attrs.define", "attr.define", "attrs.frozen")
-def dataclass(machine: Machine, call: Call) -> Value | None:
-    """`dataclass(C)` called as a function, and `dataclass(frozen=True)`."""
-    if call.positional and isinstance(call.positional[0], Class):
-        cls = call.positional[0]
-        inherited = cls.dataclass_fields or []
-        own = [name for name in own_fields(cls) if name not in inherited]
-        machine.store.set(cls, "dataclass_fields", [*inherited, *own])
-        return cls
-    return External("dataclasses.dataclass")
+_DECORATORS: Final = (
+    "dataclasses.dataclass",
+    "pydantic.dataclasses.dataclass",
+    *(f"attr.{name}" for name in ("s", "attrs", "attributes", "dataclass", "define", "frozen", "mutable")),
+    *(f"attrs.{name}" for name in ("define", "frozen", "mutable")),
+)
+
+
+def _makes_records(path: str) -> None:
+    """Let a decorator answer where it is called: `dataclass(C)` as a function, and `dataclass(kw_only=True)`."""
+
+    @models(path)
+    def called(machine: Machine, call: Call) -> Value | None:
+        if call.positional and isinstance(call.positional[0], Class):
+            return make_record(machine, call.positional[0], path, call.keywords)
+        made = Instance(External(path), machine.site(call.node, call.frame))
+        made.state["options"] = call.keywords
+        return made
+
+    @method_models(path, "__call__")
+    def applied(machine: Machine, instance: Instance, call: Call) -> Value | None:
+        cls = call.positional[0] if call.positional else UNKNOWN
+        return make_record(machine, cls, path, instance.state["options"]) if isinstance(cls, Class) else cls
+
+
+for _path in _DECORATORS:
+    _makes_records(_path)
 
 
 def _names(value: Value) -> list[str] | None:

@@ -5,16 +5,16 @@ https://docs.pydantic.dev/latest/concepts/models/
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
-from devlint.analysis.classes import annotated, field_default, find, mro
+from devlint.analysis.classes import external_bases, find, mro
 from devlint.analysis.dispatch import Call, method_models
+from devlint.analysis.fields import Field, field_default, record_of
 from devlint.analysis.models.copying import copied
-from devlint.analysis.values import UNKNOWN, Bound, Class, Const, External, Instance, Mapping, Sequence, Value
+from devlint.analysis.values import UNKNOWN, Bound, Class, Const, Instance, Mapping, Sequence, Value
 from devlint.syntax import ir
-from devlint.syntax.walk import walk
+from devlint.syntax.walk import last_name, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -42,18 +42,18 @@ def _initialise(machine: Machine, made: Instance, call: Call) -> Value:
     cls = made.cls
     if not isinstance(cls, Class):
         return made
-    fields = dict(_fields(cls))
+    fields = record_of(cls).fields
     changed = _changed(cls)
-    by_other_name = bool(call.positional) or not call.keywords.keys() <= fields.keys()
-    from_outside = call.open or any(isinstance(base, External) and base.path in SETTINGS for base in mro(cls))
-    for name, annotation in fields.items():
-        value = call.keywords.get(name)
+    by_other_name = bool(call.positional) or not call.keywords.keys() <= {field.parameter for field in fields}
+    from_outside = call.open or any(path in SETTINGS for path in external_bases(cls))
+    for field in fields:
+        name, value = field.name, call.keywords.get(field.name)
         if changed is None or (name in changed and (value is not None or changed[name])):
             value = UNKNOWN
         elif value is not None:
-            value = _as_annotated(value, annotation)
+            value = _as_annotated(value, field.annotation)
         else:
-            value = UNKNOWN if from_outside or by_other_name else _default(machine, cls, name, call)
+            value = UNKNOWN if from_outside or by_other_name else _default(machine, field, call)
         machine.store.put(made.fields, name, value)
     context: list[Value] = [UNKNOWN]
     for after in ("model_post_init", "__post_init__"):
@@ -64,15 +64,7 @@ def _initialise(machine: Machine, made: Instance, call: Call) -> Value:
     return made
 
 
-def _fields(cls: Class) -> Iterator[tuple[str, ir.Expr]]:
-    """The fields of a model and of the models that it derives from, with their annotations; the own ones last."""
-    for ancestor in reversed(mro(cls)):
-        for name, annotation in annotated(ancestor.node) if isinstance(ancestor, Class) else ():
-            if not name.startswith("_") and name != "model_config" and "ClassVar" not in _names(annotation):
-                yield name, annotation
-
-
-def _names(annotation: ir.Expr) -> set[str]:
+def _names(annotation: ir.Expr | None) -> set[str]:
     return {
         part.id if isinstance(part, ir.Name) else part.name
         for part in walk(annotation)
@@ -84,14 +76,14 @@ def _changed(cls: Class) -> dict[str, bool] | None:
     """The fields that a validator of the program may change, each with whether it may change its default, too; None
     where it may be any."""
     changed: dict[str, bool] = {}
-    for ancestor in mro(cls):
-        for statement in ancestor.node.body if isinstance(ancestor, Class) else ():
+    for ancestor in (one for one in mro(cls) if isinstance(one, Class)):
+        for statement in ancestor.node.body:
             for decorator in statement.decorators if isinstance(statement, ir.Function) else ():
                 called = decorator.function if isinstance(decorator, ir.Call) else decorator
-                name = called.name if isinstance(called, ir.Attribute) else getattr(called, "id", "")
-                if name in _CHANGES_ALL:
+                word = last_name(called)
+                if word in _CHANGES_ALL:
                     return None
-                if name in _CHANGES_ONE and isinstance(decorator, ir.Call):
+                if word in _CHANGES_ONE and isinstance(decorator, ir.Call):
                     named = [part.value for part in decorator.args if isinstance(part, ir.Const)]
                     if len(named) < len(decorator.args) or "*" in named:
                         return None
@@ -100,7 +92,7 @@ def _changed(cls: Class) -> dict[str, bool] | None:
     return changed
 
 
-def _as_annotated(value: Value, annotation: ir.Expr) -> Value:
+def _as_annotated(value: Value, annotation: ir.Expr | None) -> Value:
     """What a field is that was given a value: a model may be made of a dict, a member of an enumeration of a text."""
     if isinstance(value, Mapping) or (isinstance(value, Sequence) and any(isinstance(v, Mapping) for v in value.items)):
         return UNKNOWN
@@ -111,11 +103,10 @@ def _as_annotated(value: Value, annotation: ir.Expr) -> Value:
     return value
 
 
-def _default(machine: Machine, cls: Class, name: str, call: Call) -> Value:
-    found = find(cls, name)
-    if found is None:
+def _default(machine: Machine, field: Field, call: Call) -> Value:
+    if field.default is None:
         return UNKNOWN
-    value = field_default(machine, found[0], call)
+    value = field_default(machine, field.default, call)
     if isinstance(value, Const) and value.value is Ellipsis:
         return UNKNOWN  # it is required
     return copied(value, {})
