@@ -281,3 +281,65 @@ def test_python_takes_the_same(case: str, tmp_path: Path) -> None:
     program.write_text(IMPORTS + RECORDS[case], encoding="utf-8")
     names = runpy.run_path(str(program), run_name="program")
     assert names["r"] == names["s"]
+
+
+SHARED = """
+import torch, msgspec
+from pydantic import BaseModel
+from typing import Any
+class C(BaseModel):
+    items: list
+    rows: list[list[int]] = []
+    any: Any = None
+class S(msgspec.Struct):
+    items: list
+"""
+
+
+def test_lists_are_made_anew() -> None:
+    run = Run(
+        f"{SHARED}xs = [1]\nrows = [[1]]\nc = C(items=xs, rows=rows, any=xs)\ns = S(items=xs)\n"
+        "xs.append(2)\nrows[0].append(2)\nr = (c.items, c.rows, c.any, s.items)"
+    )
+    assert run.python("r") == ([1], [[1]], [1, 2], [1, 2])
+
+
+def test_what_is_in_them_is_the_same() -> None:
+    run = Run(
+        f"{SHARED}layer = torch.nn.Linear(2, 2)\nc = C(items=[layer])\nlayer.cuda()\n"
+        "r = next(c.items[0].parameters()).device.type"
+    )
+    assert run.python("r") == "cuda"
+
+
+VALIDATED = """
+import pydantic
+from pydantic import BaseModel
+class C(BaseModel):
+    device: str = "cpu"
+    @{}
+    def check(cls, value):
+        return "cuda"
+r = C(device="cuda:0").device
+"""
+OWN = "def validator(*names):\n    return lambda function: function\n"
+
+
+@pytest.mark.parametrize(
+    ("imports", "decorator"),
+    [
+        ("from pydantic import validator as check\n", "check('device')"),
+        ("from pydantic import root_validator as check\n", "check(pre=True)"),
+        ("import pydantic as p\n", "p.field_validator('device')"),
+        ("from nowhere.compat import validator\n", "validator('device')"),
+        ("from pydantic import validator\ndef own(*names):\n    return validator(*names)\n", "own('device')"),
+    ],
+)
+def test_validators_by_what_they_are(imports: str, decorator: str) -> None:
+    run = Run(imports + VALIDATED.format(decorator))
+    assert run.ended and isinstance(run["r"], Unknown)
+
+
+@pytest.mark.parametrize("decorator", ["validator('device')", "pydantic.computed_field"])
+def test_no_validators(decorator: str) -> None:
+    assert Run(OWN + VALIDATED.format(decorator)).python("r") == "cuda:0"
