@@ -191,14 +191,14 @@ def leave(machine: Machine, call: Call) -> Value | None:
 @models("random.choice")
 def choice(machine: Machine, call: Call) -> Value | None:
     """`random.choice(xs)`: any of them."""
-    found = iterate(machine, call.positional[0], call.node, call.frame) if call.positional else None
+    found = iterate(machine, call.argument(0, "seq") or UNKNOWN, call.node, call.frame)
     return UNKNOWN if found is None else join_all(machine, found.items)
 
 
 @models("random.sample")
 def sample(machine: Machine, call: Call) -> Value | None:
     """`random.sample(xs, k)`: some of them; all, in some order, where there are no more."""
-    found = iterate(machine, call.positional[0], call.node, call.frame) if call.positional else None
+    found = iterate(machine, call.argument(0, "population") or UNKNOWN, call.node, call.frame)
     if found is not None and not found.open and index_number(call.argument(1, "k") or UNKNOWN) == len(found.items):
         return Sequence("list", [join_all(machine, found.items)] * len(found.items))
     return choices(machine, call)
@@ -207,7 +207,7 @@ def sample(machine: Machine, call: Call) -> Value | None:
 @models("random.choices")
 def choices(machine: Machine, call: Call) -> Value | None:
     """`random.choices(xs, k=n)`: some of them."""
-    found = iterate(machine, call.positional[0], call.node, call.frame) if call.positional else None
+    found = iterate(machine, call.argument(0, "population") or UNKNOWN, call.node, call.frame)
     if found is None or not found.items:
         return Sequence("list", [], True)
     return Sequence("list", [join_all(machine, found.items)], True)
@@ -216,7 +216,7 @@ def choices(machine: Machine, call: Call) -> Value | None:
 @models("random.shuffle")
 def shuffle(machine: Machine, call: Call) -> Value | None:
     """`random.shuffle(xs)`: every item may be anywhere."""
-    value = call.positional[0] if call.positional else UNKNOWN
+    value = call.argument(0, "x") or UNKNOWN
     if isinstance(value, Sequence) and len(value.items) > 1:
         rewrite(machine, value, [join_all(machine, value.items)] * len(value.items))
     return NONE
