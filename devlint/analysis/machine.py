@@ -285,7 +285,8 @@ class Machine:
         self.branching: ir.If | None = None
         self.missed: ir.Compare | None = None
         self.raised = ""
-        """The dotted name of the exception that the program raised last, where it is a builtin or of a library."""
+        """The dotted name of the exception that the program raised last: of a class of its own, that of the nearest
+        base that is a builtin or of a library."""
         self.vouched: set[ChoiceKey] = set()
         self.late: dict[tuple[str, int, int], list[Tensor]] = {}
         """The parameters that a module was given after it had been moved, by the place of the move."""

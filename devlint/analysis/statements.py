@@ -10,7 +10,7 @@ from devlint.analysis.binding import annotated, bind
 from devlint.analysis.calls import invoke
 from devlint.analysis.checks import note_assertion, note_raise, raises
 from devlint.analysis.choices import decide
-from devlint.analysis.classes import annotated_fields, find, mro, name_fields
+from devlint.analysis.classes import annotated_fields, external_bases, find, mro, name_fields
 from devlint.analysis.containers import delete_item, extend
 from devlint.analysis.control import fork
 from devlint.analysis.counting import passes
@@ -385,7 +385,7 @@ def raise_statement(machine: Machine, node: ir.Raise, frame: Frame) -> Signal:
     """`raise`."""
     value = None if node.value is None else machine.evaluate(node.value, frame)
     kind = value.cls if isinstance(value, Instance) else value
-    machine.raised = kind.path if isinstance(kind, External) else ""
+    machine.raised = next(iter(external_bases(kind)), "") if kind is not None else ""
     return RAISE
 
 
