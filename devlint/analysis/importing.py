@@ -32,6 +32,8 @@ def import_statement(machine: Machine, node: ir.Import, frame: Frame) -> None:
     """`import name as alias`."""
     for name, alias in node.names:
         value: Value | None = machine.project.import_module(machine, name, 0, frame.namespace)
+        if value is None and is_unimportable(machine.project, name, 0, frame.namespace.path):
+            raise Crash(_MISSING)
         if alias is None:
             top = name.partition(".")[0]
             if top != name:
@@ -41,8 +43,6 @@ def import_statement(machine: Machine, node: ir.Import, frame: Frame) -> None:
             top = name
             name_bound = alias
         if value is None:
-            if is_unimportable(machine.project, name, 0, frame.namespace.path):
-                raise Crash(_MISSING)
             _note_need(machine, name, frame.namespace.path)
             value = External(top)
         machine.store.put(frame.names, name_bound, value)
@@ -51,7 +51,7 @@ def import_statement(machine: Machine, node: ir.Import, frame: Frame) -> None:
 @executes(ir.ImportFrom)
 def import_from(machine: Machine, node: ir.ImportFrom, frame: Frame) -> None:
     """`from module import name as alias`."""
-    if climbs_out(machine.project, node.level, frame.namespace.path):
+    if climbs_out(machine.project, node, frame.namespace.path):
         raise Crash(_MISSING)
     module = machine.project.import_module(machine, node.module, node.level, frame.namespace)
     if (

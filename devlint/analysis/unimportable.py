@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from devlint.analysis.project import Project
+    from devlint.syntax import ir
 
 _MADE: Final = re.compile(
     r"_.*|.*(?:version|pb2|proto|config|settings|secret|local|private|credential|key|constant|path|param|"
@@ -24,6 +25,8 @@ _AMBIGUOUS: Final = frozenset("accelerate datasets detectron2 diffusers evaluate
 _BUILDERS: Final = ("setup.py", "CMakeLists.txt", "meson.build", "build.py", "Makefile")
 _MOVES_PATH: Final = re.compile(r"__path__|sys\.modules|extend_path|sys\.path|import_hook|__getattr__")
 _LONGEST: Final = 200_000
+_NEAR: Final = 2
+"""So many folders above the root of a project are looked into where no repository is around it."""
 
 
 def is_unimportable(project: Project, name: str, level: int, importer: str) -> bool:
@@ -49,14 +52,41 @@ def is_unimportable(project: Project, name: str, level: int, importer: str) -> b
     return True
 
 
-def climbs_out(project: Project, level: int, importer: str) -> bool:
+def climbs_out(project: Project, node: ir.ImportFrom, importer: str) -> bool:
     """Whether a relative import goes above the topmost package: `from ...part import f` two folders below the root of
     the project, which is none itself."""
     source = project.source(importer)
-    if level < 2 or source is None or source.kind != "python" or not importer.startswith(project.root + os.sep):
+    level, root = node.level, str(project.root)
+    if level < 2 or source is None or source.kind != "python" or not importer.startswith(root + os.sep):
         return False
-    depth = os.path.relpath(importer, project.root).count(os.sep)
-    return level > depth and not project.exists(os.path.join(project.root, "__init__.py"))
+    depth = os.path.relpath(importer, root).count(os.sep)
+    if level <= depth or project.exists(os.path.join(root, "__init__.py")):
+        return False
+    if (level > depth + 1 or "setup.py" in _entries(root)) and _is_there(project, node, importer):
+        return False
+    project.uncached.add(importer)  # it hangs on what is around the root
+    return not _is_inside(root)
+
+
+def _is_there(project: Project, node: ir.ImportFrom, importer: str) -> bool:
+    """Whether the folders give what a relative import names, whether they are packages or not."""
+    above = f"{node.module}." if node.module else ""
+    names = [node.module, *(above + name for name, _ in node.names)]
+    return any(project.resolve(name, node.level, importer) is not None for name in names if name)
+
+
+def _is_inside(root: str) -> bool:
+    """Whether code around the root of a project may hold it as one of its packages: a repository of which it is a
+    part; where there is none, files beside it or above."""
+    above, folder = 0, root
+    while not os.path.isdir(os.path.join(folder, ".git")):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return False
+        above, folder = above + 1, parent
+        if above <= _NEAR and any(entry.endswith((".py", ".ipynb")) for entry in _entries(folder)):
+            return True
+    return above > 0
 
 
 def _entries(folder: str) -> list[str]:

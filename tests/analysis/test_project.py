@@ -301,3 +301,55 @@ def test_a_relative_import_above_the_topmost_package_raises(
         (tmp_path / "__init__.py").write_text("")
     (folder / "net.py").write_text(CLIMBS.format(dots=dots))
     assert [one.code for one in check([folder / "net.py"], Config(root=tmp_path))] == codes
+
+
+@pytest.mark.parametrize(
+    ("around", "codes"),
+    [
+        ((), []),
+        (("models/__init__.py",), ["DEV201"]),
+        (("main.py",), ["DEV201"]),
+        ((".git/HEAD",), ["DEV201"]),
+        (("models/ops/.git/HEAD", "main.py"), []),
+        (("models/ops/setup.py", "models/ops/blocks.py"), ["DEV201"]),
+        (("models/ops/setup.py",), []),
+    ],
+)
+def test_code_around_the_root_may_hold_it_as_a_package(
+    around: tuple[str, ...], codes: list[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "models" / "ops" / "modules"
+    folder.mkdir(parents=True)
+    for name in around:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    (folder / "net.py").write_text(CLIMBS.format(dots=".."))
+    assert [one.code for one in check([folder / "net.py"], Config(root=folder.parent))] == codes
+
+
+LACKS = """\
+{statement}
+import torch
+if __name__ == "__main__":
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    x = torch.rand(1, 3)
+    x.to(device)
+    print(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "codes"),
+    [
+        ("import parts.nothing", []),
+        ("import parts.nothing as nothing", []),
+        ("import parts.blocks", ["DEV201"]),
+        ("import parts", ["DEV201"]),
+    ],
+)
+def test_a_part_that_a_package_lacks_is_imported(statement: str, codes: list[str], tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "__init__.py").write_text("")
+    (tmp_path / "parts" / "blocks.py").write_text("")
+    (tmp_path / "program.py").write_text(LACKS.format(statement=statement))
+    assert [one.code for one in check([tmp_path / "program.py"], Config(root=tmp_path))] == codes
