@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.dispatch import VALUES, Call, executes, models
 from devlint.analysis.frames import Frame, Namespace
+from devlint.analysis.lacked_names import lacks_name
 from devlint.analysis.machine import Crash, text_of
 from devlint.analysis.plain import ancestors
 from devlint.analysis.unimportable import climbs_out, is_unimportable
@@ -72,6 +73,7 @@ def import_from(machine: Machine, node: ir.ImportFrom, frame: Frame) -> None:
                 inner = f"{node.module}.{name}" if node.module else name
                 value = machine.project.import_module(machine, inner, node.level, frame.namespace)
             if value is None:
+                _refuse_lacked(machine, module.namespace, node, name, frame)
                 value = UNKNOWN
         elif node.level:
             value = (
@@ -86,6 +88,17 @@ def import_from(machine: Machine, node: ir.ImportFrom, frame: Frame) -> None:
                 _note_need(machine, node.module, frame.namespace.path)
             value = found if found is not None else _external(machine, f"{node.module}.{name}")
         machine.store.put(frame.names, alias or name, value)
+
+
+def _refuse_lacked(machine: Machine, module: Namespace, node: ir.ImportFrom, name: str, frame: Frame) -> None:
+    """A module is asked for a name that it has not got so far.
+
+    Raises:
+        Crash: it surely never has, and no handler waits for that.
+    """
+    waiting = {*machine.expected, *(name for caught in machine.trying for name in caught)}
+    if ancestors(_LACKED).isdisjoint(waiting) and lacks_name(machine.project, module, node, name, frame.namespace.path):
+        raise Crash(_LACKED)
 
 
 @models("importlib.import_module")
@@ -149,6 +162,7 @@ def _note_need(machine: Machine, name: str, path: str) -> None:
 
 
 _MISSING: Final = "ModuleNotFoundError"
+_LACKED: Final = "ImportError"
 
 
 TYPE_CHECKING_NAMES = frozenset({"typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"})

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from devlint.analysis.project import Project
     from devlint.syntax import ir
 
-_MADE: Final = re.compile(
+MADE: Final = re.compile(
     r"_.*|.*(?:version|pb2|proto|config|settings|secret|local|private|credential|key|constant|path|param|"
     r"cuda|cpu|cpp|cython|ext|kernel|native|build|generated|op|ops)s?(?:_.*)?"
 )
 """Names of what a build, a tool or a user makes."""
-_AMBIGUOUS: Final = frozenset("accelerate datasets detectron2 diffusers evaluate fairseq gym mmcv peft timm".split())
+AMBIGUOUS: Final = frozenset("accelerate datasets detectron2 diffusers evaluate fairseq gym mmcv peft timm".split())
 """Libraries whose names projects give their own folders, too."""
 _BUILDERS: Final = ("setup.py", "CMakeLists.txt", "meson.build", "build.py", "Makefile")
 _MOVES_PATH: Final = re.compile(r"__path__|sys\.modules|extend_path|sys\.path|import_hook|__getattr__")
@@ -33,15 +33,15 @@ def is_unimportable(project: Project, name: str, level: int, importer: str) -> b
     """Whether an import names a part that a package of the project surely does not have."""
     above, _, last = name.rpartition(".")
     source = project.source(importer)
-    if source is None or source.kind != "python" or not last or _MADE.fullmatch(last):
+    if source is None or source.kind != "python" or not last or MADE.fullmatch(last):
         return False
-    if not level and (not above or above.partition(".")[0] in _AMBIGUOUS):
+    if not level and (not above or above.partition(".")[0] in AMBIGUOUS):
         return False
     package = project.resolve(above, level, importer)
     if package is None or os.path.basename(package) != "__init__.py":
         return False
     folder = os.path.dirname(package)
-    if any(entry.partition(".")[0] == last for entry in _entries(folder)):
+    if any(entry.partition(".")[0] == last for entry in entries(folder)):
         return False
     if any(_speaks(project, path, _MOVES_PATH) for path in (package, importer)) or _is_built(project, folder, last):
         return False
@@ -62,7 +62,7 @@ def climbs_out(project: Project, node: ir.ImportFrom, importer: str) -> bool:
     depth = os.path.relpath(importer, root).count(os.sep)
     if level <= depth or project.exists(os.path.join(root, "__init__.py")):
         return False
-    if (level > depth + 1 or "setup.py" in _entries(root)) and _is_there(project, node, importer):
+    if (level > depth + 1 or "setup.py" in entries(root)) and _is_there(project, node, importer):
         return False
     project.uncached.add(importer)  # it hangs on what is around the root
     return not _is_inside(root)
@@ -84,12 +84,13 @@ def _is_inside(root: str) -> bool:
         if parent == folder:
             return False
         above, folder = above + 1, parent
-        if above <= _NEAR and any(entry.endswith((".py", ".ipynb")) for entry in _entries(folder)):
+        if above <= _NEAR and any(entry.endswith((".py", ".ipynb")) for entry in entries(folder)):
             return True
     return above > 0
 
 
-def _entries(folder: str) -> list[str]:
+def entries(folder: str) -> list[str]:
+    """What lies in a folder, nothing if it can't be read."""
     try:
         return os.listdir(folder)
     except OSError:

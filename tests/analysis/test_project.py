@@ -322,7 +322,7 @@ def test_code_around_the_root_may_hold_it_as_a_package(
     folder.mkdir(parents=True)
     for name in around:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("")
+        (tmp_path / name).write_text("Block = None\n")
     (folder / "net.py").write_text(CLIMBS.format(dots=".."))
     assert [one.code for one in check([folder / "net.py"], Config(root=folder.parent))] == codes
 
@@ -351,5 +351,77 @@ def test_a_part_that_a_package_lacks_is_imported(statement: str, codes: list[str
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "__init__.py").write_text("")
     (tmp_path / "parts" / "blocks.py").write_text("")
+    (tmp_path / "program.py").write_text(LACKS.format(statement=statement))
+    assert [one.code for one in check([tmp_path / "program.py"], Config(root=tmp_path))] == codes
+
+
+HELPERS = """\
+import os
+def other(x):
+    compute_all = x
+    return compute_all
+class Solver:
+    def compute(self):
+        compute = 1
+        return compute
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "statement", "codes"),
+    [
+        ({"helpers.py": HELPERS}, "from helpers import compute", []),
+        ({"helpers.py": HELPERS}, "from helpers import os, other, Solver", ["DEV201"]),
+        ({"helpers.py": HELPERS + "compute = 1"}, "from helpers import compute", ["DEV201"]),
+        ({"helpers.py": HELPERS + "if os.name == 'x':\n    compute = 1"}, "from helpers import compute", ["DEV201"]),
+        ({"helpers.py": HELPERS + "for compute in ():\n    pass"}, "from helpers import compute", ["DEV201"]),
+        (
+            {"helpers.py": HELPERS + "try:\n    pass\nexcept OSError as compute:\n    1"},
+            "from helpers import compute",
+            ["DEV201"],
+        ),
+        (
+            {"helpers.py": HELPERS + "try:\n    pass\nexcept OSError:\n    import a as compute"},
+            "from helpers import compute",
+            ["DEV201"],
+        ),
+        (
+            {"helpers.py": HELPERS + "def f():\n    global compute\n    import compute\n"},
+            "from helpers import compute",
+            ["DEV201"],
+        ),
+        ({"helpers.py": HELPERS + "print((compute := 1))"}, "from helpers import compute", ["DEV201"]),
+        (
+            {"helpers.py": HELPERS + "match os:\n    case compute:\n        pass"},
+            "from helpers import compute",
+            ["DEV201"],
+        ),
+        ({"helpers.py": HELPERS + "from elsewhere import *"}, "from helpers import compute", ["DEV201"]),
+        ({"helpers.py": HELPERS + "globals()['x'] = 1"}, "from helpers import compute", ["DEV201"]),
+        (
+            {"helpers.py": HELPERS + "def __getattr__(name):\n    return name"},
+            "from helpers import compute",
+            ["DEV201"],
+        ),
+        ({"helpers.py": HELPERS}, "try:\n    from helpers import compute\nexcept ImportError:\n    pass", ["DEV201"]),
+        ({"helpers.py": HELPERS}, "import helpers\nhelpers.compute = 1\nfrom helpers import compute", ["DEV201"]),
+        ({"helpers.py": HELPERS}, "import sys\nsys.path.insert(0, 'x')\nfrom helpers import compute", ["DEV201"]),
+        ({"helpers.py": HELPERS, "helpers.so": ""}, "from helpers import compute", ["DEV201"]),
+        ({"helpers.py": HELPERS, "requirements.txt": "Helpers>=2\n"}, "from helpers import compute", ["DEV201"]),
+        ({"helpers.py": HELPERS, "src/helpers.py": "compute = 1"}, "from helpers import compute", ["DEV201"]),
+        ({"helpers.py": "import program\n"}, "from helpers import compute", []),
+        ({"logging.py": HELPERS}, "from logging import compute", ["DEV201"]),
+        ({"helpers.py": "def f(:"}, "from helpers import compute", ["DEV000", "DEV201"]),
+        ({"parts/__init__.py": HELPERS}, "from parts import compute", []),
+        ({"parts/__init__.py": HELPERS, "parts/compute.cu": ""}, "from parts import compute", ["DEV201"]),
+        ({"parts/__init__.py": "", "parts/helpers.py": HELPERS}, "from parts.helpers import compute", []),
+    ],
+)
+def test_a_name_that_a_module_surely_lacks_is_imported(
+    files: dict[str, str], statement: str, codes: list[str], tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
     (tmp_path / "program.py").write_text(LACKS.format(statement=statement))
     assert [one.code for one in check([tmp_path / "program.py"], Config(root=tmp_path))] == codes
