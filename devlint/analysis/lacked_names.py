@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from devlint.analysis.unimportable import AMBIGUOUS, MADE, entries, is_unimportable
+from devlint.analysis.unimportable import AMBIGUOUS, MADE, entries, is_unimportable, start_of
 from devlint.syntax import ir
 from devlint.syntax.walk import assigned_attributes, walk
 
@@ -29,7 +29,6 @@ _MOVES_IMPORTS: Final = re.compile(r"sys\s*\.\s*(?:path|modules|meta_path)\b|\bc
 _REQUIRES: Final = re.compile(
     r"requirements.*\.(?:txt|in)|setup\.(?:py|cfg)|pyproject\.toml|Pipfile|environment\.ya?ml"
 )
-_LONGEST: Final = 200_000
 
 
 def lacks_name(project: Project, module: Namespace, node: ir.ImportFrom, name: str, importer: str) -> bool:
@@ -137,12 +136,5 @@ def _above(folder: str, root: str) -> Iterator[str]:
 
 def _is_required(root: str, top: str) -> bool:
     """Whether what a project requires to be installed has a name like this."""
-    for entry in entries(root):
-        if _REQUIRES.fullmatch(entry):
-            try:
-                with open(os.path.join(root, entry), encoding="utf-8", errors="replace") as file:
-                    if top.lower() in file.read(_LONGEST).lower().replace("-", "_"):
-                        return True
-            except OSError:
-                continue
-    return False
+    listed = [start_of(os.path.join(root, entry)) for entry in entries(root) if _REQUIRES.fullmatch(entry)]
+    return any(top.lower() in text.lower().replace("-", "_") for text in listed)

@@ -25,7 +25,7 @@ AMBIGUOUS: Final = frozenset("accelerate datasets detectron2 diffusers evaluate 
 _BUILDERS: Final = ("setup.py", "CMakeLists.txt", "meson.build", "build.py", "Makefile")
 _MOVES_PATH: Final = re.compile(r"__path__|sys\.modules|extend_path|sys\.path|import_hook|__getattr__")
 _LONGEST: Final = 200_000
-_NEAR: Final = 2
+_NEAR: Final = 3
 """So many folders above the root of a project are looked into where no repository is around it."""
 
 
@@ -77,16 +77,32 @@ def _is_there(project: Project, node: ir.ImportFrom, importer: str) -> bool:
 
 def _is_inside(root: str) -> bool:
     """Whether code around the root of a project may hold it as one of its packages: a repository of which it is a
-    part; where there is none, files beside it or above."""
+    part; where there is none, a package, or files above that name the folder that it is in."""
     above, folder = 0, root
     while not os.path.isdir(os.path.join(folder, ".git")):
-        parent = os.path.dirname(folder)
+        parent, name = os.path.split(folder)
         if parent == folder:
             return False
         above, folder = above + 1, parent
-        if above <= _NEAR and any(entry.endswith((".py", ".ipynb")) for entry in entries(folder)):
+        if above <= _NEAR and _may_import(folder, name):
             return True
     return above > 0
+
+
+def _may_import(folder: str, name: str) -> bool:
+    """Whether a folder is a package, or files in it name the folder `name` there."""
+    files = [entry for entry in entries(folder) if entry.endswith((".py", ".ipynb"))]
+    named = re.compile(rf"\b{re.escape(name)}\b")
+    return "__init__.py" in files or any(named.search(start_of(os.path.join(folder, file))) for file in files)
+
+
+def start_of(path: str) -> str:
+    """The text of a file, as far as it is looked into; nothing if it can't be read."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(_LONGEST)
+    except OSError:
+        return ""
 
 
 def entries(folder: str) -> list[str]:
@@ -107,13 +123,8 @@ def _is_built(project: Project, folder: str, last: str) -> bool:
     root = str(project.root)
     while folder.startswith(root):
         for name in _BUILDERS:
-            try:
-                path = os.path.join(folder, name)
-                with open(path, encoding="utf-8", errors="replace") as file:
-                    if last in file.read(_LONGEST):
-                        return True
-            except OSError:
-                continue
+            if last in start_of(os.path.join(folder, name)):
+                return True
         if folder == root:
             return False
         folder = os.path.dirname(folder)

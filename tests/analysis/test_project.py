@@ -308,7 +308,9 @@ def test_a_relative_import_above_the_topmost_package_raises(
     [
         ((), []),
         (("models/__init__.py",), ["DEV201"]),
-        (("main.py",), ["DEV201"]),
+        (("main.py",), []),
+        (("models/main.py",), ["DEV201"]),
+        (("models.py",), ["DEV201"]),
         ((".git/HEAD",), ["DEV201"]),
         (("models/ops/.git/HEAD", "main.py"), []),
         (("models/ops/setup.py", "models/ops/blocks.py"), ["DEV201"]),
@@ -322,7 +324,7 @@ def test_code_around_the_root_may_hold_it_as_a_package(
     folder.mkdir(parents=True)
     for name in around:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("Block = None\n")
+        (tmp_path / name).write_text(f"from {name.partition('.')[0].partition('/')[0]} import ops\nBlock = None\n")
     (folder / "net.py").write_text(CLIMBS.format(dots=".."))
     assert [one.code for one in check([folder / "net.py"], Config(root=folder.parent))] == codes
 
