@@ -20,6 +20,7 @@ from devlint.analysis.classes import (
 from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.instances import class_of, fields_as_dict
 from devlint.analysis.machine import text_of
+from devlint.analysis.parsed_options import lacks_option
 from devlint.analysis.unions import Union
 from devlint.analysis.values import (
     BOOL,
@@ -203,7 +204,7 @@ def knows_attribute(machine: Machine, value: Value, name: str) -> bool | None:
         return (
             hasattr(str, name) if value.kind == "string" else False if not hasattr(0.0, name) and value.kind else None
         )
-    return has_attribute(machine, value, name)
+    return False if lacks_option(machine, value, name) else has_attribute(machine, value, name)
 
 
 @models("builtins.hasattr")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from devlint.analysis.values import Const, DeviceValue, Unknown
+from devlint.config import Config
+from devlint.linter import check
 from devlint.worlds import CPU, GPU1
 from tests.analysis.programs import Run
 
@@ -252,3 +256,71 @@ def test_a_flag_that_is_on_for_good_is_no_choice() -> None:
     )
     assert [run.python(name) for name in "ab"] == [True, False]
     assert _choice(run, "c") == ("opt.cpu", True, False)
+
+
+LACKING = """\
+import argparse
+import torch
+{before}
+def describe(args):
+    print(args.lr)
+parser = argparse.ArgumentParser(description="a program")
+group = parser.add_argument_group("all")
+group.add_argument("--lr", type=float, default=0.1)
+parser.add_argument("--weight-decay", "-w", type=float)
+{between}
+args = parser.parse_args()
+print(args, args.lr, args.weight_decay)
+describe(args)
+{after}
+x = torch.rand(1, 3)
+x.to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+print(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("after", "before", "between", "ends"),
+    [
+        ("print(args.epochs)", "", "", True),
+        ("if hasattr(args, 'epochs'): exit()", "", "", False),
+        ("if not hasattr(args, 'epochs'): exit()", "", "", True),
+        ("if getattr(args, 'epochs', None) is None: exit()", "", "", True),
+        ("try:\n    print(args.epochs)\nexcept AttributeError:\n    pass", "", "", False),
+        ("print(args.lr)", "", "", False),
+        ("print(args._get_kwargs())", "", "", False),
+        ("args.epochs = 3\nprint(args.epochs)", "", "", False),
+        ("print(args.epochs)", "class Other:\n    def put(self, a):\n        a.epochs = 3", "", False),
+        ("from lib import name\nsetattr(args, name, 3)\nprint(args.epochs)", "", "", False),
+        ("print(vars(args))\nprint(args.epochs)", "", "", False),
+        ("import lib\nargs.__dict__.update(lib.read())\nprint(args.epochs)", "", "", False),
+        ("import lib\nlib.start(args)\nprint(args.epochs)", "", "", False),
+        ("import lib\nlib.Trainer([args])\nprint(args.epochs)", "", "", False),
+        ("print(args.epochs)", "import lib", "lib.add_options(parser)", False),
+        ("print(args.epochs)", "import lib", "lib.add_options(group)", False),
+        ("print(args.epochs)", "", "parser.set_defaults(epochs=3)", False),
+        ("print(args.epochs)", "", "if torch.rand(1) > 2: parser.add_argument('--epochs')", False),
+        ("print(args.epochs)", "", "for name in ['epo']:\n    parser.add_argument('--' + name + 'chs')", False),
+        ("print(args.epochs)", "from lib import Own", "parser.add_argument('--n', action=Own)", False),
+        ("print(args.epochs)", "", "parser.add_argument('--n', dest='num_epochs')", True),
+        ("print(args.epochs)", "", "parser.add_subparsers()", False),
+        ("print(args.epochs)", "import configargparse as argparse", "", False),
+        ("args, rest = parser.parse_known_args()\nprint(args.epochs)", "", "", False),
+        ("args = parser.parse_args(namespace=argparse.Namespace(a=1))\nprint(args.epochs)", "", "", False),
+    ],
+)  # fmt: skip
+def test_an_option_that_the_parser_surely_lacks(
+    after: str, before: str, between: str, ends: bool, tmp_path: Path
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(LACKING.format(before=before, between=between, after=after))
+    assert [one.code for one in check([program], Config(root=tmp_path))] == ([] if ends else ["DEV201"])
+
+
+def test_another_file_may_write_an_option(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text("def fill(options):\n    options.epochs = 3\n")
+    (tmp_path / "apart.py").write_text("def fill(options):\n    options.steps = 3\n")
+    program = tmp_path / "program.py"
+    for name, codes in (("epochs", ["DEV201"]), ("steps", [])):
+        program.write_text(LACKING.format(before="import tools", between="", after=f"print(args.{name})"))
+        assert [one.code for one in check([program], Config(root=tmp_path))] == codes

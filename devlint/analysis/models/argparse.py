@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Any, Final
 from devlint.analysis.access import call_value, truth
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models
 from devlint.analysis.machine import Crash, text_of
-from devlint.analysis.models.command_lines import FLAGS, Option, command_line, given_value, is_odd, left_alone, parsed
+from devlint.analysis.models.command_lines import (
+    FLAGS,
+    STORING,
+    Option,
+    command_line,
+    given_value,
+    is_odd,
+    left_alone,
+    parsed,
+)
 from devlint.analysis.option_names import is_gpu_flag, speaks_of_gpu
+from devlint.analysis.parsed_options import CLOSED, close, doubt, is_written, lacks_option, opens
 from devlint.analysis.plain import pair
 from devlint.analysis.values import (
     FALSE,
@@ -41,8 +51,16 @@ ACTION: Final = "argparse.Action"
 _ENDING: Final = frozenset({"help", "version"})
 
 
+@models(PARSER)
+def own_parser(machine: Machine, call: Call) -> Value | None:
+    """`argparse.ArgumentParser(...)`, which takes the options that it is given, and no others."""
+    made = parser(machine, call)
+    if isinstance(made, Instance):
+        made.state[CLOSED] = not opens(call)
+    return made
+
+
 @models(
-    PARSER,
     "configargparse.ArgumentParser",
     "configargparse.ArgParser",
     "jsonargparse.ArgumentParser",
@@ -71,6 +89,7 @@ def group(machine: Machine, instance: Instance, call: Call) -> Value | None:
 @method_models(PARSER, "add_subparsers")
 def subparsers(machine: Machine, instance: Instance, call: Call) -> Value | None:
     """Which command is chosen is open; the options of all of them may be there."""
+    doubt(instance)
     machine.store.put(instance.state, "odd", True)
     dest = text_of(call.given(-1, "dest"))
     if dest is not None:
@@ -91,12 +110,14 @@ def add_argument(machine: Machine, instance: Instance, call: Call) -> Value | No
     """`parser.add_argument("--name", default=..., type=..., action=...)`."""
     names = [text_of(value) for value in call.positional]
     flags = tuple(name for name in names if name is not None)
+    action = call.keywords.get("action")
+    kind = text_of(action) or "store"
+    if not is_written(call, action is None or text_of(action) in STORING | _ENDING):
+        doubt(instance)
     if not flags or len(flags) < len(names):
         machine.store.put(instance.state, "open", True)
         return UNKNOWN
     dest = text_of(call.keywords.get("dest")) or _destination(flags)
-    action = call.keywords.get("action")
-    kind = text_of(action) or "store"
     if action is not None and text_of(action) is None:
         kind = "custom"
     if isinstance(action, External):
@@ -143,6 +164,7 @@ def _add(machine: Machine, instance: Instance, option: Option) -> None:
 @method_models(PARSER, "set_defaults")
 def set_defaults(machine: Machine, instance: Instance, call: Call) -> Value | None:
     """`parser.set_defaults(name=value)`."""
+    doubt(instance)
     options = {option.dest: option for option in instance.state.get("options", ())}
     for name, value in call.keywords.items():
         old = options.get(name)
@@ -235,6 +257,8 @@ def _namespace(machine: Machine, instance: Instance, call: Call, others: bool) -
     given = command_line(call)
     existing = call.given(1, "namespace")
     made = existing if isinstance(existing, Instance) else Instance(External(NAMESPACE))
+    if existing is None and not others:
+        close(machine, instance, made, call)
     name = _assigned_name(call) or "args"
     machine.store.put(made.state, "path", name)
     machine.store.put(made.state, "named", True)
@@ -336,9 +360,15 @@ def _find_target(statements: list[Any], node: object) -> str | None:
 
 
 def namespace_attribute(machine: Machine, instance: Instance, name: str, site: Site) -> Value | None:
-    """An attribute of the namespace that no option in sight makes."""
+    """An attribute of the namespace that no option in sight makes.
+
+    Raises:
+        Crash: it surely has none of that name.
+    """
     if name.startswith("__"):
         return None
+    if lacks_option(machine, instance, name):
+        raise Crash("AttributeError")
     return Unknown(f"{instance.state.get('path', 'args')}.{name}", True)
 
 

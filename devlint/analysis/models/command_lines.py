@@ -120,7 +120,7 @@ def parsed(instance: Instance, words: list[str], others: bool) -> dict[str, Valu
     found: dict[str, Value] = {}
     for dest, value in given.items():
         giver = value.option if isinstance(value, _Given) else known.get(dest)
-        if giver is None or giver.kind not in _STORING:
+        if giver is None or giver.kind not in STORING:
             return None
         found[dest] = giver.const if isinstance(value, _Given) else lift(value)
     return found
@@ -144,7 +144,7 @@ _MOST_WORDS: Final = 64
 _MOST_OPEN: Final = 2
 _NAMED: Final = frozenset(("store_const", "append", "extend", "count")) | frozenset(FLAGS)
 """Actions that are given to argparse by name."""
-_STORING: Final = _NAMED | frozenset(("store", "optional"))
+STORING: Final = _NAMED | frozenset(("store", "optional"))
 
 
 def _described(option: Option) -> dict[str, Any]:
