@@ -98,13 +98,15 @@ def evaluate_call(machine: Machine, node: ir.Call, frame: Frame, unused: bool = 
             forget_evidence(machine, known)  # that a test is skipped without CUDA says that it needs it
         if receiver.__class__ is Maybe or (receiver.__class__ is Const and receiver.value is None):
             is_used(machine, function.value, frame)
-        hand_out(receiver, function.name, call)
+        if machine.has_closed:
+            hand_out(receiver, function.name, call)
         return call_method(machine, receiver, function.name, call)
     if not node.args and isinstance(function, ir.Name) and function.id == "super":
         return zero_argument_super(frame)
     value = EVALUATE[function.__class__](machine, function, frame)
     call = arguments(machine, node, frame, unused)
-    hand_out(value, "", call)
+    if machine.has_closed:
+        hand_out(value, "", call)
     return call_value(machine, value, call)
 
 

@@ -244,6 +244,8 @@ class Machine:
         """What was kept of weights by moves that copied nothing, by the weight; both by identity."""
         self.replaced_leaves: dict[Tensor, Origin] = {}
         """The moves by which leaves were replaced by their copies, by the leaf."""
+        self.has_closed = False
+        """Whether a namespace was parsed of which all options are in sight."""
         self.cuts = 0
         """How many calls a bound has left out."""
         self.latest: dict[ir.Function, int] = {}

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.classes import find
-from devlint.analysis.values import Bound, Class, External, Function, Instance, ModuleValue, Sequence, Value
+from devlint.analysis.values import Bound, Class, External, Function, Instance, ModuleValue, Sequence, Tensor, Value
 from devlint.syntax import ir
 from devlint.syntax.walk import assigned_attributes, walk
 
@@ -72,10 +72,13 @@ def close(machine: Machine, parser: Instance, made: Instance, call: Call) -> Non
         machine.store.put(made.state, _FILES, (path, entry))
         machine.store.put(made.state, _CUTS, machine.cuts)
         machine.store.put(made.state, CLOSED, True)
+        machine.has_closed = True
 
 
 def hand_out(callee: Value, name: str, call: Call) -> None:
     """What a call gives to code out of sight may have other options afterwards. `name`: the method that is called."""
+    if isinstance(callee, Tensor):
+        return
     for value in call.values():
         for part in value.items if isinstance(value, Sequence) else (value,):
             if isinstance(part, Instance) and part.state.get(CLOSED) and not _is_in_sight(callee, name):

@@ -121,7 +121,7 @@ def _default(call: Call) -> Value | None:
 
 def _under(machine: Machine, instance: Instance, key: Value, call: Call) -> Value | None:
     """What stands under a key; None where a KeyError is raised instead, which alone means that it is not there."""
-    expected, stack, activations = len(machine.expected), len(machine.stack), len(machine.activations)
+    expected = len(machine.expected)
     machine.expected.append("KeyError")
     machine.raised = ""
     try:
@@ -129,8 +129,6 @@ def _under(machine: Machine, instance: Instance, key: Value, call: Call) -> Valu
     except Crash as raised:
         if raised.kind != "KeyError" and (raised.kind or machine.raised != "builtins.KeyError"):
             raise
-        del machine.stack[stack:]
-        del machine.activations[activations:]
         return None
     finally:
         del machine.expected[expected:]
