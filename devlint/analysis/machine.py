@@ -245,7 +245,7 @@ class Machine:
         self.replaced_leaves: dict[Tensor, Origin] = {}
         """The moves by which leaves were replaced by their copies, by the leaf."""
         self.has_closed = False
-        """Whether a namespace was parsed of which all options are in sight."""
+        """Whether a parser was made of which all options may be in sight."""
         self.cuts = 0
         """How many calls a bound has left out."""
         self.latest: dict[ir.Function, int] = {}

@@ -72,7 +72,6 @@ def close(machine: Machine, parser: Instance, made: Instance, call: Call) -> Non
         machine.store.put(made.state, _FILES, (path, entry))
         machine.store.put(made.state, _CUTS, machine.cuts)
         machine.store.put(made.state, CLOSED, True)
-        machine.has_closed = True
 
 
 def hand_out(callee: Value, name: str, call: Call) -> None:

@@ -57,6 +57,7 @@ def own_parser(machine: Machine, call: Call) -> Value | None:
     made = parser(machine, call)
     if isinstance(made, Instance):
         made.state[CLOSED] = not opens(call)
+        machine.has_closed = True
     return made
 
 
