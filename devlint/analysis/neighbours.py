@@ -62,10 +62,10 @@ def _saves_settings(project: Project, name: str) -> bool:
     saving = re.compile(rf"\.save\(\s*([\w.]+)\s*,[^\n]*['\"/]{re.escape(name)}['\"]")
     found: set[str] = set()
     for number, path in enumerate(_files(str(project.root))):
-        text = None if path is None or number > _MOST else _text(project, path)
-        if text is None:
+        if path is None or number > _MOST:
             return False
-        if name in text:
+        text = _text(project, path)  # what is too long to read are the outputs of a notebook
+        if text is not None and name in text:
             found |= {match[1].rpartition(".")[2].lower() for match in saving.finditer(text)}
     return bool(found) and found <= _CHOSEN
 
