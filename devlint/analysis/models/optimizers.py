@@ -207,18 +207,12 @@ def _keep_state(machine: Machine, value: Instance, call: Call) -> None:
 
 
 def _clash_behind(machine: Machine, tensor: Tensor, before: KeptState, site: Site) -> bool:
-    """Tell of a clash with a state that is there behind conditions alone, if it can be there on this path."""
-    choices = before.behind
+    """Tell of a clash with a state. One that is there behind conditions alone is told of in the runs that have the
+    answers."""
     answers = {_asked(choice): choice.value for choice in machine.path}
-    if any(answers.get(_asked(choice), choice.value) is not choice.value for choice in choices):
+    if any(answers.get(_asked(choice)) is not choice.value for choice in before.behind):
         return False
-    depth = len(machine.path)
-    told = {_asked(choice): choice for choice in reversed(choices)}
-    machine.path += [choice for choice in choices if _asked(choice) not in answers and told[_asked(choice)] is choice]
-    try:
-        _clash(machine, tensor, before, site)
-    finally:
-        del machine.path[depth:]
+    _clash(machine, tensor, before, site)
     return True
 
 
