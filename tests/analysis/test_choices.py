@@ -321,7 +321,7 @@ def test_cost_grows_with_the_size_of_a_program() -> None:
         "def f{0}(x):\n    y = torch.zeros(2)\n    for i in range(3):\n        y = y + x.to('cpu')\n    return y\n"
         "if args.flag{0}:\n    z{0} = f{0}(torch.zeros(2))\n"
     )
-    head = "import torch, argparse\nargs = argparse.ArgumentParser().parse_args()\n"
+    head = "import torch\nfrom options import args\n"
     steps = [
         analysed(head + "".join(block.format(i) for i in range(n)) + "print(args)\n").statistics["steps"]
         for n in (10, 20, 40, 80)
