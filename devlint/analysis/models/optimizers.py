@@ -207,12 +207,21 @@ def _keep_state(machine: Machine, value: Instance, call: Call) -> None:
 
 
 def _clash_behind(machine: Machine, tensor: Tensor, before: KeptState, site: Site) -> bool:
-    """Tell of a clash with a state. One that is there behind conditions alone is told of in the runs that have the
-    answers."""
+    """Tell of a clash with a state that is there behind conditions alone, if it can be there on this path: what else
+    the path has answered may hang on those conditions, and is told of in the runs that have their answers."""
     answers = {_asked(choice): choice.value for choice in machine.path}
-    if any(answers.get(_asked(choice)) is not choice.value for choice in before.behind):
+    told = {_asked(choice): choice for choice in reversed(before.behind)}
+    if any(answers.get(asked, choice.value) is not choice.value for asked, choice in told.items()):
         return False
-    _clash(machine, tensor, before, site)
+    open_ones = [choice for asked, choice in told.items() if asked not in answers]
+    if open_ones and not told.keys() >= answers.keys():
+        return False
+    depth = len(machine.path)
+    machine.path += reversed(open_ones)
+    try:
+        _clash(machine, tensor, before, site)
+    finally:
+        del machine.path[depth:]
     return True
 
 
