@@ -133,7 +133,7 @@ def is_given_by_heir(cls: Value, name: str) -> bool:
 
 
 def _gives(cls: Class, name: str) -> bool:
-    return name in cls.fields or name in assigned_attributes(cls.node.body)
+    return name in cls.fields or name in set(assigned_attributes(cls.node.body))
 
 
 def is_subclass(cls: Value, other: Value) -> bool | None:

@@ -126,13 +126,13 @@ def is_read_again(body: list[Any], statement: ir.Node, name: str) -> bool:
         if isinstance(part, ir.Name) and part.id == name and id(part) not in bound:
             if part.at.lineno > statement.at.lineno:
                 return True
-    around = [part for part in parts if isinstance(part, (ir.For, ir.While)) and statement in walk(part.body)]
+    around = [part for part in parts if isinstance(part, (ir.For, ir.While)) and statement in set(walk(part.body))]
     return bool(around) and not any(_binds_first(loop, name) for loop in around)
 
 
 def _binds_first(loop: ir.For | ir.While, name: str) -> bool:
     """Whether each round of a loop binds a name before it reads it."""
-    if isinstance(loop, ir.For) and name in _target_names(loop.target):
+    if isinstance(loop, ir.For) and name in set(_target_names(loop.target)):
         return True
     if isinstance(loop, ir.While) and _mentions(loop.test, name):
         return False

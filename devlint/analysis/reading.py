@@ -217,7 +217,7 @@ def _has_heir(event: ModuleHasNoDevice, project: Project) -> bool:
 
 def _gives_device(heir: ir.Class) -> bool:
     properties = (part.name for part in heir.body if isinstance(part, ir.Function))
-    return "device" in properties or "device" in assigned_attributes(heir.body)
+    return "device" in properties or "device" in set(assigned_attributes(heir.body))
 
 
 def _is_wrapped_elsewhere(event: WrapperMissing, project: Project) -> bool:

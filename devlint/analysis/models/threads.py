@@ -11,7 +11,7 @@ from devlint.analysis.classes import find
 from devlint.analysis.control import one_way
 from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
 from devlint.analysis.models.processes import apply
-from devlint.analysis.values import BOOL, NONE, UNKNOWN, Class, External, Instance, Sequence, Value
+from devlint.analysis.values import BOOL, NONE, UNKNOWN, Class, External, Instance, Sequence, Unknown, Value, is_none
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -22,6 +22,10 @@ EXECUTOR: Final = "concurrent.futures.ThreadPoolExecutor"
 POOL: Final = "multiprocessing.pool.ThreadPool"
 THREAD: Final = "threading.Thread"
 FUTURE: Final = "concurrent.futures.Future"
+BEGIN: Final = "initializer"
+"""Under this key of its state, a pool keeps the function that each of its threads calls first."""
+GIVEN: Final = "initargs"
+"""Under this key of its state, a pool keeps what that function is given."""
 
 
 def _in_thread(machine: Machine, run: Callable[[], Value]) -> Value:
@@ -35,6 +39,20 @@ def _in_thread(machine: Machine, run: Callable[[], Value]) -> Value:
     finally:
         store.set(state, "current_device", current)
         store.set(state, "default_device", default)
+
+
+def _in_worker(machine: Machine, pool: Instance, work: Callable[[], Value], call: Call) -> Value:
+    """Run a piece of work in a thread of a pool, in which the pool's own beginning has run before."""
+
+    def run() -> Value:
+        begin = pool.state.get(BEGIN)
+        if isinstance(begin, Unknown):
+            machine.store.set(machine.state, "current_device", None)
+        elif begin is not None and not is_none(begin):
+            apply(machine, begin, pool.state.get(GIVEN), None, call)
+        return work()
+
+    return _in_thread(machine, run)
 
 
 def _apart(machine: Machine, run: Callable[[], Value]) -> None:
@@ -99,14 +117,22 @@ def thread_alive(machine: Machine, value: Instance, call: Call) -> Value:
 
 @models(EXECUTOR, "concurrent.futures.thread.ThreadPoolExecutor")
 def executor(machine: Machine, call: Call) -> Value:
-    """`ThreadPoolExecutor(n)`."""
-    return Instance(External(EXECUTOR), machine.site(call.node, call.frame))
+    """`ThreadPoolExecutor(n, initializer=f)`."""
+    return _pool(machine, EXECUTOR, 2, call)
 
 
 @models(POOL, "multiprocessing.dummy.Pool")
 def pool(machine: Machine, call: Call) -> Value:
-    """`ThreadPool(n)`."""
-    return Instance(External(POOL), machine.site(call.node, call.frame))
+    """`ThreadPool(n, initializer)`."""
+    return _pool(machine, POOL, 1, call)
+
+
+def _pool(machine: Machine, path: str, position: int, call: Call) -> Instance:
+    """A pool, and with what each of its threads begins; by position what is given for that, and behind it for what."""
+    made = Instance(External(path), machine.site(call.node, call.frame))
+    made.state[BEGIN] = UNKNOWN if call.open else call.argument(position, "initializer")
+    made.state[GIVEN] = call.argument(position + 1, "initargs")
+    return made
 
 
 @on(ENTER, POOL)
@@ -116,10 +142,10 @@ def enter(machine: Machine, value: Instance, target: Value | None, node: ir.Node
     return value, None
 
 
-def _future(machine: Machine, work: Callable[[], Value], call: Call) -> Instance:
+def _future(machine: Machine, pool: Instance, work: Callable[[], Value], call: Call) -> Instance:
     """What a pool gives for a piece of work."""
     made = Instance(External(FUTURE), machine.site(call.node, call.frame))
-    made.state.update(work=work, value=None)
+    made.state.update(work=work, pool=pool, value=None)
     return made
 
 
@@ -129,7 +155,7 @@ def submit(machine: Machine, instance: Instance, call: Call) -> Value:
     if not call.positional:
         return UNKNOWN
     function, given = call.positional[0], call.with_arguments(call.positional[1:], call.keywords)
-    return _future(machine, lambda: call_value(machine, function, given), call)
+    return _future(machine, instance, lambda: call_value(machine, function, given), call)
 
 
 @method_models(POOL, "apply")
@@ -145,7 +171,7 @@ def pool_apply_async(machine: Machine, instance: Instance, call: Call) -> Value:
     function, args, kwargs = call.argument(0, "func"), call.given(1, "args"), call.given(2, "kwds")
     if function is None:
         return UNKNOWN
-    return _future(machine, lambda: apply(machine, function, args, kwargs, call), call)
+    return _future(machine, instance, lambda: apply(machine, function, args, kwargs, call), call)
 
 
 @method_models(FUTURE, "result", "get")
@@ -153,7 +179,7 @@ def result(machine: Machine, instance: Instance, call: Call) -> Value:
     """`future.result()`: what the work gives, or raises."""
     known: Value | None = instance.state["value"]
     if known is None:
-        known = _in_thread(machine, instance.state["work"])
+        known = _in_worker(machine, instance.state["pool"], instance.state["work"], call)
         machine.store.put(instance.state, "value", known)
     return known
 
@@ -174,7 +200,7 @@ def map_all(machine: Machine, instance: Instance, call: Call) -> Value:
     if not rows:
         return UNKNOWN
     given = call.with_arguments([call.positional[0], *rows])
-    made = _in_thread(machine, lambda: call_value(machine, External("builtins.map"), given))
+    made = _in_worker(machine, instance, lambda: call_value(machine, External("builtins.map"), given), call)
     found = iterate(machine, made, call.node, call.frame)
     return made if found is None else Sequence("list", found.items, found.open)
 
@@ -190,7 +216,7 @@ def starmap(machine: Machine, instance: Instance, call: Call) -> Value:
     def work() -> Value:
         return Sequence("list", [apply(machine, function, row, None, call) for row in rows.items], rows.open)
 
-    return _in_thread(machine, work)
+    return _in_worker(machine, instance, work, call)
 
 
 def _is(instance: Instance, path: str) -> bool:
