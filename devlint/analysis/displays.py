@@ -17,6 +17,7 @@ from devlint.analysis.plain import NotConstant, join_all, key_of, path_text, wit
 from devlint.analysis.values import (
     MAX_ITEMS,
     STRING,
+    TEXT_OF_DEVICE,
     UNKNOWN,
     Const,
     DeviceValue,
@@ -150,9 +151,11 @@ def evaluate_fstring(machine: Machine, node: ir.FString, frame: Frame) -> Value:
     """An f-string: known when its fields are."""
     text = ""
     known = True
+    of_device = False
     site = machine.site(node, frame)
     for part in node.parts:
         value = machine.evaluate(part, frame)
+        of_device = of_device or isinstance(value, DeviceValue)
         if isinstance(value, Const):
             text += str(value.value)
             if value.value == -1 and value.site is not None:
@@ -171,4 +174,4 @@ def evaluate_fstring(machine: Machine, node: ir.FString, frame: Frame) -> Value:
             if text in ("cuda:", "cuda") and isinstance(value, (Unknown, Scalar)):
                 return indexed_device_name(machine, node, frame)
             known = False
-    return Const(text, site) if known else Scalar(kind="string")
+    return Const(text, site) if known else TEXT_OF_DEVICE if of_device else Scalar(kind="string")

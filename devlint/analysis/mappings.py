@@ -21,6 +21,7 @@ from devlint.analysis.values import (
     NONE,
     SCALAR,
     SIZE,
+    TEXT_OF_DEVICE,
     UNKNOWN,
     Array,
     Bound,
@@ -39,7 +40,6 @@ from devlint.analysis.values import (
 )
 from devlint.semantics.devices import parse_device
 from devlint.syntax import ir
-from devlint.syntax.walk import dotted, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -178,7 +178,7 @@ def mapping_item(machine: Machine, value: Mapping, index: Value, node: ir.Node, 
     """`d[key]`; a defaultdict makes what is missing."""
     take_for_data(machine, index)
     found = get(machine, value, index)
-    if isinstance(found, Tensor) and not isinstance(index, Const) and _is_of_a_device(machine, node, frame):
+    if isinstance(found, Tensor) and _is_of_a_device(index):
         return Tensor(None, found.rank)  # of the items that are kept it is the one for this device
     if found is not None:
         return found
@@ -197,22 +197,9 @@ def mapping_item(machine: Machine, value: Mapping, index: Value, node: ir.Node, 
     return missing(machine)
 
 
-def _is_of_a_device(machine: Machine, node: ir.Node, frame: Frame) -> bool:
-    """Whether the key of an item, or what the function gives its name, is made of a device: `f"{n}_{x.device}"`."""
-    known = machine.project.keyed_by_device.get(node)
-    if known is None:
-        known = machine.project.keyed_by_device[node] = _speaks_of_a_device(node, frame)
-    return known
-
-
-def _speaks_of_a_device(node: ir.Node, frame: Frame) -> bool:
-    key = node.index if isinstance(node, ir.Subscript) else None
-    body = frame.namespace.module.body if frame.function is None else frame.function.body.statements
-    written = [key] if key is not None else []
-    if isinstance(key, ir.Name):
-        given = (part for part in walk(body) if isinstance(part, ir.Assign))
-        written += [part.value for part in given if key.id in map(dotted, part.targets)]
-    return any(isinstance(part, ir.Attribute) and part.name == "device" for part in walk(written))
+def _is_of_a_device(index: Value) -> bool:
+    """Whether a key is made of a device, and is not known: `f"{n}_{x.device}"`, by itself or in a tuple."""
+    return index is TEXT_OF_DEVICE or (isinstance(index, Sequence) and TEXT_OF_DEVICE in index.items)
 
 
 def _holds_keywords(machine: Machine, node: ir.Node, frame: Frame) -> bool:

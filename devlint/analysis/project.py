@@ -45,8 +45,6 @@ class Project:
         self._resolved: dict[tuple[str, int, str], str | None] = {}
         self._exists: dict[str, bool] = {}
         self._rows: tuple[str, list[str]] = ("", [])
-        self.keyed_by_device: dict[ir.Node, bool] = {}
-        """Whether the key of an item is made of a device, by the expression that takes the item."""
         self.moved_parts: dict[ir.Class, frozenset[tuple[str, ir.Function]]] = {}
         """The attributes that methods of a class move, each with the method."""
         self.given: dict[ir.Node, frozenset[str]] = {}

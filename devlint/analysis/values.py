@@ -499,6 +499,8 @@ PRESENT: Final = Unknown()
 SCALAR: Final = Scalar()
 NUMBER: Final = Scalar(kind="number")
 STRING: Final = Scalar(kind="string")
+TEXT_OF_DEVICE: Final = Scalar(kind="string")
+"""A text that is made of the name of a device and of what is not known: `f"{n}_{x.device}"`."""
 BOOL: Final = Scalar(kind="bool")
 RESULT_IS_NONE: Final = Scalar(kind="bool")
 """Whether such a result is None (or is not)."""
