@@ -37,6 +37,7 @@ from devlint.analysis.values import (
     Value,
     const,
     constant,
+    is_none,
 )
 from devlint.semantics import errors
 
@@ -150,7 +151,7 @@ def _batch(machine: Machine, value: Instance, call: Call) -> Value | None:
     dataset = value.state["dataset"]
     workers, collate = constant(_kept(value, "num_workers")), _kept(value, "collate_fn")
     site = machine.site(value.state["node"], value.state["frame"])
-    forked = isinstance(workers, int) and not isinstance(workers, bool) and workers > 0 and _forks(value)
+    forked = isinstance(workers, int) and not isinstance(workers, bool) and workers > 0 and _forks(machine, value)
     before = machine.worker
     if forked and machine.world.has_cuda:
         machine.worker = Worker(site, True)
@@ -187,9 +188,12 @@ def _check_held(machine: Machine, sample: Value, loader: Site) -> None:
             machine.store.set(tensor, "device", POISON)
 
 
-def _forks(value: Instance) -> bool:
+def _forks(machine: Machine, value: Instance) -> bool:
+    """Whether the workers of a loader are forked: unless it is told otherwise, as the program's processes are."""
     context = value.state.get("context")
-    return context is None or (isinstance(context, Const) and context.value == "fork")
+    if context is None or is_none(context):
+        return not machine.state.may_spawn
+    return isinstance(context, Const) and context.value == "fork"
 
 
 def _sample(machine: Machine, dataset: Value, call: Call) -> Value | None:
