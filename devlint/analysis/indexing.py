@@ -11,7 +11,6 @@ from devlint.analysis.dispatch import (
     Iteration,
     on,
 )
-from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, clash, meet
 from devlint.analysis.results import (
     derived,
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
 @on(ITEM, Tensor)
 def tensor_item(machine: Machine, value: Tensor, index: Value, node: ir.Node, frame: Frame) -> Value:
     """`tensor[index]`: a CPU index is welcome, a CUDA index into a CPU tensor is not."""
-    if isinstance(index, Const) and isinstance(index.value, str):
-        raise Crash("IndexError")
     indices = _index_tensors(index)
     if value.device == POISON or any(t.device == POISON for t in indices):
         return Tensor(POISON)
