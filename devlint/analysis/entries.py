@@ -23,6 +23,7 @@ from devlint.analysis.models.frameworks import enter_hook, enter_step, is_hook
 from devlint.analysis.models.patching import fixtures
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.modules import forget_places, registered
+from devlint.analysis.settings import MOVES
 from devlint.analysis.store import Delta
 from devlint.analysis.values import (
     Bound,
@@ -448,13 +449,10 @@ def _moved_parts(cls: ir.Class) -> Iterator[tuple[str, ir.Function]]:
             continue
         this = method.parameters.positional[0]
         for part in walk(method.body.statements):
-            if isinstance(part, ir.Call) and isinstance(part.function, ir.Attribute) and part.function.name in _MOVES:
+            if isinstance(part, ir.Call) and isinstance(part.function, ir.Attribute) and part.function.name in MOVES:
                 name = dotted(part.function.value)
                 if name.startswith(f"{this}.") and name.count(".") == 1:
                     yield name.partition(".")[2], method
-
-
-_MOVES = frozenset({"to", "cuda"})
 
 
 def _rows(node: ir.Node) -> tuple[int, int]:

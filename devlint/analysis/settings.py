@@ -66,7 +66,7 @@ def _movers(machine: Machine, module: ir.Module) -> dict[str, list[ir.Function |
             for part in walk(statement):
                 if isinstance(part, ir.Call) and isinstance(part.function, ir.Attribute):
                     receiver = part.function.value
-                    if part.function.name in _MOVES and isinstance(receiver, ir.Name) and not _goes_to_cpu(part):
+                    if part.function.name in MOVES and isinstance(receiver, ir.Name) and not _goes_to_cpu(part):
                         if receiver.scope not in (ir.NameScope.LOCAL, ir.NameScope.FREE):
                             known.setdefault(receiver.id, []).append(statement)
     return known
@@ -77,7 +77,8 @@ def _goes_to_cpu(move: ir.Call) -> bool:
     return any(map(names_cpu, [*move.args, *(value for _, value in move.keywords)]))
 
 
-_MOVES: Final = frozenset({"to", "cuda"})
+MOVES: Final = frozenset({"to", "cuda"})
+"""Methods that put a module on a GPU, or where they are told."""
 
 
 def _settable(machine: Machine, module: ir.Module) -> frozenset[str]:

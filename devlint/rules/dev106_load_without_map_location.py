@@ -52,7 +52,8 @@ RULE = Rule(
 save itself. The file can't be looked into, so this rule rests on more than the other rules do: a program that never
 chooses a device, a round trip within one program, and bytes that come from memory in the same program are left
 alone. So is a load inside a `try`, unless its handler only tells of the error and goes on without what was loaded, and
-what is read as data: its items are counted, or it becomes an array at once.
+what is read as data: its items are counted, a DataLoader takes samples out of it, or it becomes an array at once; and a
+file under whose name the project saves its settings (`torch.save(args, ...)`).
 
 Who saved the file decides. What a program that saves loads is its own, and left alone. Somebody else's is reported as
 advice: one that the program downloads, that a notebook or document gives to its readers, that a file which the

@@ -16,7 +16,8 @@ RULE = Rule(
     what=(
         "A tensor is moved in a statement of its own, or in a comprehension whose list nobody keeps: nothing was "
         "moved. Modules are moved in place, and other classes (tokenizer batches, graphs) may be too: the rule speaks "
-        "only where the receiver is known to be a tensor, on another device than the one asked for."
+        "only where the receiver is known to be a tensor, on another device than the one asked for. A `.cpu()` of a "
+        "name that nothing reads afterwards makes no difference, and is left alone."
     ),
     why=(
         "`Tensor.to()` never changes the tensor. It returns a copy on the other device, or the tensor itself where "

@@ -42,7 +42,9 @@ RULE = Rule(
 An assignment to `os.environ["CUDA_VISIBLE_DEVICES"]` that runs after the program touched CUDA: it created a tensor
 there, asked `torch.cuda.is_available()`, or imported a module that does. Setting it after `import torch` alone is
 right, importing torch does not touch CUDA; nor does `torch.cuda.device_count()`, which asks the management library. In
-a document each block of code is a program of its own here: the rule never looks from one block to another.""",
+a document each block of code is a program of its own here: the rule never looks from one block to another. A
+program that names the same number again, `f"cuda:{args.gpu}"`, takes the right GPU as long as all are visible, and is
+left alone.""",
     why="""\
 CUDA reads the variable once. Set later, it changes nothing and says nothing: the program takes GPU 0, and all GPUs stay
 visible.""",
