@@ -128,7 +128,7 @@ def note_replaced(machine: Machine, old: Value | None, copy: Tensor) -> None:
     if move is None or leaf is None or leaf is not old or move.product is not copy or leaf.is_parameter:
         return
     if _is_sure(leaf, copy):
-        machine.replaced_leaves[leaf] = move
+        machine.store.put(machine.replaced_leaves, leaf, move)
 
 
 def note_steps(machine: Machine, leaves: Iterable[Tensor], call: Call) -> None:

@@ -277,6 +277,8 @@ class Machine:
         self.clashed: set[tuple[ir.Node, Frame, tuple[Choice, ...]]] = set()
         self.guards = self.doubts = 0
         self.served: dict[Origin, int] = {}
+        """When tensors were last given to what stands elsewhere. It says who is blamed, so that it isn't undone: a side
+        of a branch that only does this leaves nothing behind."""
         self.loads: dict[Unknown, Site] = {}
         """What was loaded from files that this run doesn't know, and where."""
         self.withheld: dict[tuple[str, int, int], Event] = {}

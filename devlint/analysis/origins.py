@@ -65,7 +65,7 @@ class Origin:
     def kept(self, site: Site, holder: Frame) -> Origin:
         """The same mark on a value that was stored there."""
         made = Origin(self.kind, self.site, self.frame, self.tick, self.device, self.note, self.previous, self.node)
-        made.source, made.is_leaf = self.source, self.is_leaf
+        made.source, made.product, made.is_leaf = self.source, self.product, self.is_leaf
         made.stored = site
         made.holder = holder
         return made

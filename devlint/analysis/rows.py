@@ -37,6 +37,7 @@ from devlint.analysis.values import (
     Const,
     Instance,
     Mapping,
+    Scalar,
     Sequence,
     Tensor,
     Unknown,
@@ -185,9 +186,10 @@ def _move_given(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -
 def _meet_row(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> tuple[Tensor | None, bool]:
     node, frame = call.node, call.frame
     parts: list[Part] = []
+    numbers = "numbers" in row.flags and any(_is_number(bound.get(name)) for name in row.concerned)
     for name, demand in row.demands:
         value = bound.get(name)
-        if value is None:
+        if value is None or (numbers and isinstance(value, Tensor) and value.rank == 0 and not value.requires_grad):
             continue
         if isinstance(value, list):
             if demand not in ("cpu", "generator", "any"):
@@ -235,6 +237,10 @@ def _meet_row(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> 
         main = Tensor(None)  # the result is where what is not known may be
     _demand_generator(machine, row, call, bound, main)
     return main, False
+
+
+def _is_number(value: Value | None) -> bool:
+    return type(constant(value)) in (int, float) or (isinstance(value, Scalar) and value.kind == "number")
 
 
 def _may_be_tensor(value: Value) -> bool:
