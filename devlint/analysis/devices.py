@@ -19,6 +19,7 @@ from devlint.analysis.missing import UseKind, gone, missing_accelerator, unavail
 from devlint.analysis.values import (
     NONE,
     NUMBER,
+    POISON,
     SOME_INDEX,
     UNKNOWN,
     Const,
@@ -26,6 +27,7 @@ from devlint.analysis.values import (
     External,
     Instance,
     Scalar,
+    Sequence,
     Unknown,
     Value,
     const,
@@ -90,6 +92,8 @@ def resolve(
             return None
     elif isinstance(value, Scalar) and value.kind == "number" and machine.device_count:
         device_type, index = "cuda", SOME_INDEX
+    elif isinstance(value, Sequence):
+        return several(machine, value, node, frame, operation)
     else:
         if isinstance(value, Instance) and isinstance(value.cls, External):
             if value.cls.path == "torch.cuda.device":
@@ -144,6 +148,21 @@ def _is_for_others(machine: Machine, text: str, literal: Site | None, frame: Fra
     return not text or (literal is not None and literal.path not in running)
 
 
+def several(machine: Machine, value: Sequence, node: ir.Node, frame: Frame, operation: str) -> str | None:
+    """A list of devices where one is expected: `.to([0, 1])`."""
+    if not value.items or operation.startswith("torch.cuda.") or not all(map(is_device_like, value.items)):
+        return None
+    machine.emit(
+        InvalidDevice,
+        machine.site(node, frame),
+        error=errors.message("invalid-device", form="several", operation=operation, text=value.kind),
+        kind="several",
+        text=value.kind,
+        operation=operation,
+    )
+    return gone(machine)
+
+
 def negative(machine: Machine, value: Const, node: ir.Node, frame: Frame, operation: str) -> str | None:
     """A negative index: what `get_device()` answers on the CPU, or a number of the program's own for "no GPU"."""
     site = machine.site(node, frame)
@@ -178,6 +197,8 @@ def demand_gpu(machine: Machine, value: Value, node: ir.Node, frame: Frame, oper
             return False
     if isinstance(given, DeviceValue) and given.type == "cpu":
         error, kind, text = f"ValueError: Expected a cuda device, but got: {given}", "cpu", str(given)
+        if operation == ".cuda":
+            error = "RuntimeError: Invalid device, must be cuda device"
     elif numbered and (given is None or (isinstance(given, DeviceValue) and str(given) == "cuda")):
         error = f"ValueError: Expected a torch.device with a specified index or an integer, but got:{given}"
         if operation == "torch.cuda.device":
@@ -188,6 +209,8 @@ def demand_gpu(machine: Machine, value: Value, node: ir.Node, frame: Frame, oper
     if machine.state.misled or _only_one_of_many(machine):
         return False
     machine.emit(InvalidDevice, machine.site(node, frame), error=error, text=text, kind=kind, operation=operation)
+    if operation == ".cuda":
+        raise Crash  # each such move raises: the first is told
     gone(machine)
     return True
 
@@ -339,6 +362,8 @@ def torch_device(machine: Machine, call: Call) -> Value | None:
     index = call.argument(1, "index")
     if isinstance(first, DeviceValue):
         return DeviceValue(first.type, first.index, first.site)
+    if isinstance(first, Sequence) and several(machine, first, call.node, call.frame, "torch.device") == POISON:
+        raise Crash
     site = machine.site(call.node, call.frame)
     if isinstance(first, Const) and isinstance(first.value, str):
         parsed = parse_device(first.value)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from devlint.analysis.access import call_value
 from devlint.analysis.bare_modules import holds_nothing
 from devlint.analysis.classes import find, is_open_class
-from devlint.analysis.devices import is_device_like, resolve, use
+from devlint.analysis.devices import demand_gpu, is_device_like, resolve, use
 from devlint.analysis.dispatch import Call, method_models
 from devlint.analysis.machine import Crash
 from devlint.analysis.models import distributions
@@ -284,6 +284,8 @@ def move(machine: Machine, value: Instance, name: str, call: Call) -> Value:
         elif isinstance(target, (Unknown, Scalar)):
             some = SOME_INDEX if machine.device_count else None
             device = use(machine, "cuda", some, call.node, call.frame, ".cuda")
+        elif demand_gpu(machine, target, call.node, call.frame, ".cuda", False):
+            device = POISON
         else:
             device = resolve(machine, target, call.node, call.frame, ".cuda")
     else:
@@ -294,7 +296,7 @@ def move(machine: Machine, value: Instance, name: str, call: Call) -> Value:
             return cast_module(machine, value)
         if isinstance(target, Tensor):
             device = target.device
-        elif is_device_like(target) or isinstance(target, (Instance, Scalar)):
+        elif is_device_like(target) or isinstance(target, (Instance, Scalar, Sequence)):
             device = resolve(machine, target, call.node, call.frame, ".to")
         else:
             device = None

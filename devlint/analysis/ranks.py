@@ -217,6 +217,8 @@ def _squeezed(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
     if len(dimensions) == 1 and dimensions[0] in (0, -rank) and isinstance(whole, Tensor) and whole.size is not None:
         if whole.size > 0:
             return rank - (whole.size == 1)
+    if rank == len(dimensions) == 1 and isinstance(whole, Tensor) and whole.size is None:
+        return SOME_RANK  # as many as a batch has: not always one
     return SOME_RANK if rank > len(dimensions) else None
 
 

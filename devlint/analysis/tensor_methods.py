@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from devlint.analysis.access import attribute, call_value
-from devlint.analysis.devices import is_device_like, legacy_error, resolve, use
+from devlint.analysis.devices import demand_gpu, is_device_like, legacy_error, resolve, use
 from devlint.analysis.dispatch import (
     METHOD,
     Call,
@@ -159,6 +159,8 @@ def method_cuda(machine: Machine, value: Tensor, call: Call, name: str) -> Value
         return moved(machine, value, some, call)
     if target is None:
         device = use(machine, "cuda", None, call.node, call.frame, ".cuda")
+    elif demand_gpu(machine, target, call.node, call.frame, ".cuda", False):
+        return Tensor(POISON)
     else:
         device = resolve(machine, target, call.node, call.frame, ".cuda")
     if device == POISON:

@@ -95,8 +95,9 @@ RULE = Rule(
   expected; a `torch.device` where `torch.autocast` expects the name of a device type.
 - A negative number as a device: `device=-1`, `.to(-1)`, `torch.device(-1)`. `torch.cuda.set_device(-1)` and
   `torch.cuda.device(-1)` are legal and do nothing.
-- The CPU in `torch.cuda.device(...)` and `torch.cuda.set_device(...)`, which take GPUs only; `set_device` of None or
-  of a device without a number, such as `"cuda"`.
+- The CPU in `torch.cuda.device(...)`, `torch.cuda.set_device(...)` and `.cuda(...)`, which take GPUs only;
+  `set_device` of None or of a device without a number, such as `"cuda"`.
+- A list or tuple of devices where one is expected: `.to([0, 1])`, `torch.load(path, map_location=devices)`.
 - A GPU given to a legacy constructor as `device=`: `torch.LongTensor([0, 1], device="cuda")`.""",
     why="""\
 It breaks on every machine that reaches it. `"gpu"` is the name that other frameworks use, and it often stands in the
@@ -146,6 +147,7 @@ WORDS = {
         "`{operation}` makes tensors of the CPU alone, and is given `device=` {text}",
         "create it with a function that takes devices: `torch.tensor(values, dtype=..., device=...)`",
     ),
+    "several": ("a {text} of devices is no device: `{operation}` takes one", "give it one of them, such as the first"),
     "handle": ("`{operation}` takes the name of a device type, not a `torch.device`", "give it `device.type`"),
 }
 """What is said, and what helps, by kind of the event."""

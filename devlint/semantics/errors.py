@@ -289,6 +289,14 @@ def _invalid_device(facts: _Facts) -> str:
         if operation == "to":
             return "TypeError: to() received an invalid combination of arguments - got (device), but expected one of:"
         return f"TypeError: {operation}(): argument 'device' must be torch.device, not device"
+    if facts.text("form") == "several":
+        operation = facts.text("operation").rpartition(".")[2]
+        if operation in ("to", "device"):
+            got = f"got ({text}), but expected one of:"
+            return f"TypeError: {operation}() received an invalid combination of arguments - {got}"
+        if operation == "load":
+            return f"TypeError: '{text}' object is not callable"
+        return f"TypeError: {operation}(): argument 'device' must be torch.device, not {text}"
     if not text:
         return "RuntimeError: Device string must not be empty"
     if re.fullmatch(r"-\d+", text):

@@ -61,10 +61,6 @@ def _init() -> None:
     torch.cuda.default_generators = tuple(generators.default_generator(k) for k in range(devices.count()))  # type: ignore[assignment]
 
 
-def _device_count() -> int:
-    return 0 if devices.in_bad_fork() else devices.count()
-
-
 def _exchange(index: int) -> int:
     if index < 0:
         return -1
@@ -147,7 +143,7 @@ def _cudart() -> types.SimpleNamespace:
 
 DRIVER: dict[str, Any] = {
     "_cuda_init": _init,
-    "_cuda_getDeviceCount": _device_count,
+    "_cuda_getDeviceCount": devices.count,  # once: a forked process has the number of its parent
     "_cuda_getDevice": devices.current,
     "_cuda_setDevice": devices.set_current,
     "_cuda_exchangeDevice": _exchange,

@@ -44,6 +44,13 @@ pool = mp.Pool(2, initializer=work, initargs=(1,))
 pool.imap_unordered(str, [1])
 """,
     "an executor": "w = torch.ones(1).to(device)\nProcessPoolExecutor().submit(work, 1)\n",
+    "a child that asks": """\
+w = torch.ones(1).to(device)
+def ask():
+    if torch.cuda.is_available():
+        work()
+mp.Process(target=ask).start()
+""",
     "an executor that gets work later": """\
 executor = ProcessPoolExecutor()
 w = torch.ones(1).to(device)
@@ -102,12 +109,6 @@ try:
     mp.Pool(2).map(work, [1])
 except RuntimeError:
     pass
-""",
-    "a child that asks": """\
-w = torch.ones(1).to(device)
-def ask():
-    return torch.ones(1).to("cuda" if torch.cuda.is_available() else "cpu")
-mp.Process(target=ask).start()
 """,
 }
 

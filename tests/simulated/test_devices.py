@@ -140,6 +140,7 @@ def test_forked_child_of_a_process_that_touched_cuda() -> None:
     torch.ones(1).cuda()
     assert "Cannot re-initialize CUDA in forked subprocess" in in_child(lambda: torch.ones(1).cuda())
     assert not in_child(lambda: torch.ones(1) + 1)
+    assert "IndexError" in in_child(lambda: [][0] if torch.cuda.is_available() else None)  # its parent has counted
 
 
 @on_machine_with(1)

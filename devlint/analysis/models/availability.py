@@ -26,14 +26,16 @@ ABSENT: Final = ("xpu", "npu", "mlu", "musa", "hpu", "sdaa", "xla", "tpu", "ccl"
     *(f"{module}.{name}" for module in LIBRARIES for name in ("is_cuda_available", "is_torch_cuda_available")),
 )
 def is_available(machine: Machine, call: Call) -> Value:
-    """`torch.cuda.is_available()`: asking is evidence that the program means to run without a GPU."""
+    """`torch.cuda.is_available()`: asking is evidence that the program means to run without a GPU.
+
+    A process that is forked from one that uses CUDA has the answer of its parent (`c10::cuda::device_count` counts once
+    and keeps the number: pytorch/pytorch#55643).
+    """
     machine.consulted.add("availability")
     machine.testify("availability", call.frame)
     if machine.device_count != machine.world.device_count:
         machine.consulted.add("count")
     read_visible(machine, call)
-    if machine.worker is not None and not machine.worker.by_loader:
-        return const(False)  # forked from a process that uses CUDA: the driver refuses to answer
     return const(machine.device_count > 0)
 
 

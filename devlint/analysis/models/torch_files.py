@@ -109,7 +109,7 @@ def _load(machine: Machine, call: Call, exported: bool) -> Value:
         return UNKNOWN if saved is None else copied(saved, {})
     if where is not None and constant(where) is not None:
         device: str | None = None
-        if is_device_like(where):
+        if is_device_like(where) or isinstance(where, Sequence):
             device = resolve(machine, where, call.node, call.frame, "torch.load")
         if isinstance(where, Function):
             # It gets the storage, read into host memory, and gives the one to use.
