@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from devlint.analysis.classes import find
 from devlint.analysis.events import MarkKind
-from devlint.analysis.values import Instance, Tensor
+from devlint.analysis.values import Function, Instance, Mapping, Sequence, Tensor, Value
+from devlint.analysis.visiting import held
+from devlint.syntax import ir
+from devlint.syntax.walk import assigned_attributes, walk
 
 if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
     from devlint.analysis.origins import Origin
 
@@ -43,3 +48,50 @@ def _reaches(origin: Origin | None, cached: Origin) -> bool:
     while origin is not None and origin is not cached:
         origin = origin.previous
     return origin is not None
+
+
+def is_filled(node: ir.If, frame: Frame) -> bool:
+    """Whether an `if` renews what it looks at (`if self.mask.shape[0] < n: self.mask = ...`), of an object that an
+    earlier pass through it has filled: what it keeps is taken to fit, as it does for inputs of one size."""
+    if node.orelse or frame.function is None:
+        return False
+    methods = [method for call in walk(node.body) if isinstance(call, ir.Call) for method in _own(call, frame)]
+    renewed = set(assigned_attributes([*node.body, *methods]))
+    read = {part.name for part in walk(node.test) if isinstance(part, ir.Attribute) and _is_own(part, frame)}
+    if not renewed & read or not isinstance(frame.receiver, Instance):
+        return False
+    kept = [part for name in renewed if name is not None for part in _kept(frame.receiver.fields.get(name))]
+    return any(_is_from(tensor, [node, *methods], frame) for tensor in kept)
+
+
+def _own(call: ir.Call, frame: Frame) -> list[ir.Function]:
+    """The method of the running object's own that is called."""
+    called = call.function
+    if not isinstance(called, ir.Attribute) or not _is_own(called, frame) or not isinstance(frame.receiver, Instance):
+        return []
+    found = find(frame.receiver.cls, called.name)
+    return [found[0].node] if found is not None and isinstance(found[0], Function) else []
+
+
+def _is_own(node: ir.Attribute, frame: Frame) -> bool:
+    """Whether it is an attribute of the object whose method runs."""
+    return frame.receiver is not None and held(node.value, frame) is frame.receiver
+
+
+def _kept(value: Value | None) -> list[Tensor]:
+    if isinstance(value, Sequence):
+        return [part for part in value.items if isinstance(part, Tensor)]
+    if isinstance(value, Mapping):
+        return [part for part in value.items.values() if isinstance(part, Tensor)]
+    return [value] if isinstance(value, Tensor) else []
+
+
+def _is_from(tensor: Tensor, nodes: list[ir.Node], frame: Frame) -> bool:
+    """Whether a tensor was kept by one of these statements, in an earlier pass through the running function."""
+    cached = None if tensor.origin is None else tensor.origin.cached()
+    if cached is None or cached.holder is None or cached.stored is None or cached.holder is frame:
+        return False
+    row = cached.stored.row
+    return cached.holder.function is frame.function and any(
+        part.at.lineno <= row <= part.at.end_lineno for part in nodes
+    )

@@ -32,6 +32,7 @@ from devlint.analysis.module_methods import base_method
 from devlint.analysis.moves import note_dropped, note_rebound
 from devlint.analysis.narrowing import narrow
 from devlint.analysis.option_names import asks_for_gpu, is_gpu_flag
+from devlint.analysis.staleness import is_filled
 from devlint.analysis.values import (
     UNKNOWN,
     Class,
@@ -181,6 +182,8 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
         narrow(machine, node.test, frame, False)
         return branch(machine, node.orelse, frame)
 
+    if is_filled(node, frame):
+        return no()
     return fork(machine, decision, yes, no, frame)
 
 

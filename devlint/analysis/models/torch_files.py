@@ -17,7 +17,7 @@ from devlint.analysis.machine import text_of
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models.copying import copied
 from devlint.analysis.models.system import temporary_name
-from devlint.analysis.modules import registered
+from devlint.analysis.modules import registered, submodules
 from devlint.analysis.neighbours import saves_nothing, saves_settings
 from devlint.analysis.option_names import asks_for_gpu, speaks_of_gpu
 from devlint.analysis.plain import path_text
@@ -398,6 +398,9 @@ def _relocated(machine: Machine, value: Value, device: str | None, objects: _Obj
     if isinstance(value, Instance) and value.module is not None and device is not None:
         made = copied(value, {})
         assert isinstance(made, Instance)
+        for part in submodules(made).values():
+            for tensor in (kept for field in part.fields.values() for kept in tensors_in(field, 2)):
+                tensor.device = device  # with all that is saved, registered or not
         for tensor, _, _ in registered(made):
             tensor.device = device
         return made
