@@ -151,7 +151,7 @@ def arguments(machine: Machine, node: ir.Call, frame: Frame, unused: bool = Fals
             inner = data if isinstance(data, Value) else value
         if isinstance(inner, Mapping):
             for key, part in inner.items.items():
-                if isinstance(key, str):
+                if isinstance(key, str) and not inner.may_lack(key):
                     keywords.setdefault(key, part)
             named = named or inner.open
         else:

@@ -298,7 +298,11 @@ class Loss:
     def _mappings(self, a: Mapping, b: Mapping) -> Value:
         items = {key: self.join(a.items.get(key, MISSING), b.items.get(key, MISSING)) for key in {**a.items, **b.items}}
         rest = a.rest if b.rest is None else b.rest if a.rest is None else self.values(a.rest, b.rest)
-        return Mapping(items, rest, a.open or b.open or a.items.keys() != b.items.keys(), a.kind, a.factory)
+        joined = Mapping(items, rest, a.open or b.open or a.items.keys() != b.items.keys(), a.kind, a.factory)
+        optional = [key for key in items if key not in a.items or key not in b.items]
+        optional += [key for side in (a, b) for key in side.optional or () if side.may_lack(key)]
+        joined.optional = {key: items[key] for key in optional} or None
+        return joined
 
     def _unknowns(self, a: Unknown, b: Unknown) -> Value:
         if a.path != b.path or a in _DISTINCT or b in _DISTINCT:

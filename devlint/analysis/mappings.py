@@ -119,6 +119,9 @@ def put(machine: Machine, value: Mapping, key: Value, new: Value, in_loop: bool 
     try:
         known = key_of(key)
         rewrite(machine, value, {**value.items, known: as_part(new, value)})
+        if value.optional is not None and known in value.optional:
+            others = {other: kept for other, kept in value.optional.items() if other != known}
+            machine.store.set(value, "optional", others)
     except (NotConstant, TypeError):
         rest = new if value.rest is None or in_loop else join_all(machine, (value.rest, new))
         machine.store.set(value, "rest", as_part(rest, value))
@@ -242,8 +245,9 @@ def remove(machine: Machine, value: Mapping, key: Value) -> None:
 def contains_key(value: Mapping, key: Value) -> bool | None:
     """Whether the key is there; None when that is not known."""
     try:
-        if key_of(key) in value.items:
-            return True
+        known = key_of(key)
+        if known in value.items:
+            return None if value.may_lack(known) else True
     except (NotConstant, TypeError):
         return None if value.items or value.open else False
     return None if value.open else False
@@ -308,8 +312,10 @@ def _get(machine: Machine, value: Mapping, call: Call) -> Value:
         return UNKNOWN
     default = call.argument(1, "default") or NONE
     try:
-        if key_of(call.positional[0]) in value.items:
-            return value.items[key_of(call.positional[0])]
+        key = key_of(call.positional[0])
+        if key in value.items:
+            here = value.items[key]
+            return join_all(machine, (here, default)) if value.may_lack(key) else here
         if not value.open:
             return default
     except (NotConstant, TypeError):

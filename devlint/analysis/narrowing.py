@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.access import path_of, truth
 from devlint.analysis.environment import note_launcher
-from devlint.analysis.values import NONE, PRESENT, Const, Instance, Maybe, Tensor, Unknown, Value
+from devlint.analysis.values import NONE, PRESENT, Const, Instance, Maybe, Scalar, Tensor, Unknown, Value
 from devlint.syntax import ir
 from devlint.syntax.walk import walk
 
@@ -27,6 +27,8 @@ def narrow(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> None:
                 narrow(machine, part, frame, holds)
     elif isinstance(test, ir.Compare):
         note_launcher(machine, test, frame, holds)
+        if test.operator == ("in" if holds else "not-in"):
+            _bind_one_of(machine, test, frame)
         if isinstance(test.right, ir.Const) and test.right.value is None and test.operator in _EQUALITIES:
             is_there = _EQUALITIES[test.operator] is not holds
             asked_of = test.left.target if isinstance(test.left, ir.Walrus) else test.left
@@ -130,6 +132,14 @@ def _bind_none(machine: Machine, node: ir.Expr, test: ir.Expr, frame: Frame) -> 
     if names is not None and held.__class__ is Unknown:
         machine.store.put(names, _name_of(node), Const(None, machine.site(test, frame)))
         machine.store.epoch += 1
+
+
+def _bind_one_of(machine: Machine, test: ir.Compare, frame: Frame) -> None:
+    """Bind what is not known to one of the texts in a display: `assert mode in ("train", "test")`."""
+    items = test.right.items if isinstance(test.right, ir.Display) else []
+    texts = [part.value for part in items if isinstance(part, ir.Const) and isinstance(part.value, str)]
+    if texts and len(texts) == len(items):
+        _bind(machine, test.left, frame, Scalar(kind="string", among=frozenset(texts)))
 
 
 def _bind(machine: Machine, name: ir.Expr, frame: Frame, value: Value) -> None:

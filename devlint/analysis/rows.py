@@ -123,11 +123,16 @@ def host_library(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) 
             where = argument_node(call, row, row.parameters[position].name) if known else None
             to_host(machine, tensor, row.name, call.node, call.frame, kind, where)
             read_pending(machine, tensor, row.name, call.node, call.frame)
-    if given:
+    if given or may_be_delegated(row, call):
         return UNKNOWN  # numpy's functions give tensors for tensors where they can
     if row.result == "array" and "delegates" in row.flags and len(call.values()) == 1:
         return NUMBER  # a mean or sum over everything
     return plain_result(row, bound)
+
+
+def may_be_delegated(row: Row, call: Call) -> bool:
+    """Whether an elementwise function of numpy is given what is not known: for a tensor it gives a tensor."""
+    return row.rank == "broadcast" and any(value.__class__ is Unknown for value in call.values())
 
 
 def _direct(value: Value) -> list[Tensor]:

@@ -320,10 +320,10 @@ class Mapping(Value):
 
     `kind` names special dicts: `OrderedDict`, `defaultdict` (then `factory` makes missing values), `state_dict`. `of`:
     the object whose `__dict__` it is, or the module that registers what is in it; `holds`: what that is (`parameter`,
-    `buffer`, `module`).
+    `buffer`, `module`). `optional`: what only one of two dicts had, where it is not known which of them this is.
     """
 
-    __slots__ = ("items", "rest", "open", "kind", "factory", "born", "of", "holds")
+    __slots__ = ("items", "rest", "open", "kind", "factory", "born", "of", "holds", "optional")
 
     def __init__(
         self,
@@ -341,6 +341,11 @@ class Mapping(Value):
         self.born = birth()
         self.of: Instance | None = None
         self.holds = ""
+        self.optional: dict[Any, Value] | None = None
+
+    def may_lack(self, key: Any) -> bool:
+        """Whether a key may not be there, and nothing was written under it since."""
+        return self.optional is not None and key in self.optional and self.optional[key] is self.items.get(key)
 
     def __repr__(self) -> str:
         return f"Mapping({self.items}{', ...' if self.open else ''})"

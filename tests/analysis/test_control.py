@@ -55,6 +55,15 @@ else:
     batch = Batch(torch.zeros(2, device=device), device)
 total = batch.x + torch.ones(2, device=batch.place)  # silent
 """,
+    "options of one of two dicts": """
+def mixes(plain=False, mixed=False, deep=False):
+    return mixed
+options = {"plain": True, "mixed": True} if os.path.exists("plain") else {"deep": True}
+a = mixes(**options)  #= False ?
+b = options.get("mixed", False)  #= False ?
+options["deep"] = True
+c = 1 if "deep" in options else 0  #= 1
+""",
     "named tuples are joined by their fields": """
 import random
 from collections import namedtuple

@@ -30,6 +30,29 @@ class Net(nn.Module):
         noise = torch.randn(x.shape)  # DEV303: gpu1 gpu2
         return x + noise
 """,
+    "numpy's logarithm of what may be a tensor": """
+import numpy as np
+def levels(distances, spacing):
+    farthest = max(distances[0, 0], distances[-1, -1])
+    return np.ceil(np.log(farthest) / spacing).to(torch.int32), np.ceil(np.zeros(3)).to(torch.int32)  # DEV403: cpu gpu1 gpu2
+""",
+    "a text that is asserted to be one of several": """
+class Encoder(nn.Module):
+    def __init__(self, kind, width=4):
+        super().__init__()
+        assert kind in ("plain", "deep")
+        self.scale = torch.ones(3) if kind == "mobile" else 1.0
+    def forward(self, x):
+        return x * self.scale
+class Checked(nn.Module):
+    def __init__(self, kind, width=4):
+        super().__init__()
+        if kind not in ("plain", "deep"):
+            raise ValueError(kind)
+        self.scale = torch.ones(3) if kind == "deep" else 1.0  # DEV501: gpu1 gpu2
+    def forward(self, x):
+        return x * self.scale
+""",
     "an input that is moved for nothing, on which of two GPUs nobody says": """
 class Update(nn.Module):
     def __init__(self):

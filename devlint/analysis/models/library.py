@@ -19,7 +19,7 @@ from devlint.analysis.module_state import HIDDEN, ModuleState
 from devlint.analysis.modules import forget_places, registered
 from devlint.analysis.opaque import part_moved
 from devlint.analysis.results import nesting, plain_result
-from devlint.analysis.rows import apply_row
+from devlint.analysis.rows import apply_row, may_be_delegated
 from devlint.analysis.tensor_methods import moved, torch_method
 from devlint.analysis.values import (
     NONE,
@@ -86,7 +86,7 @@ def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = N
         if isinstance(arguments.positional[0], (Const, Scalar, Unknown)):
             return Array()  # whatever it is given
     if not _may_apply(row, arguments):
-        makes_array = row.result == "array" and row.rank != "unknown"
+        makes_array = row.result == "array" and row.rank != "unknown" and not may_be_delegated(row, arguments)
         return plain_result(row, table.bind(row, arguments.positional, arguments.keywords)) if makes_array else UNKNOWN
     return apply_row(machine, row, arguments)
 
