@@ -43,6 +43,7 @@ from devlint.syntax.walk import dotted, last_name, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
 
 
 class Entry:
@@ -205,7 +206,7 @@ def _forget_what_callers_set(machine: Machine, cls: Class, instance: Instance) -
     by the time of the forward."""
     given = machine.project.given.get(cls.node)
     if given is None:
-        given = machine.project.given[cls.node] = frozenset(_set_by_callers(cls))
+        given = machine.project.given[cls.node] = frozenset(_set_by_callers(machine.project, cls))
     held = {id(tensor) for tensor, _, _ in registered(instance)} if given else set()
     for name in given:
         field = instance.fields.get(name)
@@ -213,20 +214,28 @@ def _forget_what_callers_set(machine: Machine, cls: Class, instance: Instance) -
             machine.store.put(instance.fields, name, Unknown(name))
 
 
-def _set_by_callers(cls: Class) -> Iterator[str]:
+def _set_by_callers(project: Project, cls: Class) -> Iterator[str]:
     methods = [method for part in mro(cls) if isinstance(part, Class) for method in part.fields.values()]
     nodes = [method.node for method in methods if isinstance(method, Function)]
-    called = {part.name for node in nodes for part in walk(node.body.statements) if isinstance(part, ir.Attribute)}
-    for node in nodes:
-        parameters = node.parameters.positional
-        if node.name in called or node.name.startswith("__") or not parameters:
-            continue
-        for statement in walk(node.body.statements):
-            if not isinstance(statement, ir.Assign) or not isinstance(statement.value, ir.Name):
-                continue
-            if statement.value.id in parameters[1:]:
-                targets = [target for target in statement.targets if isinstance(target, ir.Attribute)]
-                yield from (target.name for target in targets if dotted(target.value) == parameters[0])
+    uses = [project.uses.get(node) or project.uses.setdefault(node, _uses(node)) for node in nodes]
+    called = frozenset().union(*(names for names, _ in uses))
+    for node, (_, kept) in zip(nodes, uses, strict=True):
+        if node.name not in called and not node.name.startswith("__"):
+            yield from kept
+
+
+def _uses(node: ir.Function) -> tuple[frozenset[str], tuple[str, ...]]:
+    """The names of the attributes in a method, and those of its object that it sets to what it is given."""
+    parameters = node.parameters.positional
+    names: set[str] = set()
+    kept: list[str] = []
+    for part in walk(node.body.statements):
+        if isinstance(part, ir.Attribute):
+            names.add(part.name)
+        elif isinstance(part, ir.Assign) and isinstance(part.value, ir.Name) and part.value.id in parameters[1:]:
+            targets = [target for target in part.targets if isinstance(target, ir.Attribute)]
+            kept += [target.name for target in targets if dotted(target.value) == parameters[0]]
+    return frozenset(names), tuple(kept)
 
 
 def _is_placed(instance: Instance) -> bool:

@@ -116,7 +116,8 @@ def only_kept_to_show(node: ir.Assign, frame: Frame) -> bool:
     target = node.targets[0]
     if len(node.targets) != 1 or not isinstance(target, ir.Name) or not isinstance(node.value, ir.Call):
         return False
-    body = frame.namespace.module.body
+    is_local = target.scope is ir.NameScope.LOCAL and frame.function is not None
+    body = frame.function.body.statements if is_local and frame.function is not None else frame.namespace.module.body
     reads = {id(part) for part in walk(body) if isinstance(part, ir.Name) and part.id == target.id}
     shown = [part for part in walk(body) if isinstance(part, ir.ExprStatement) and only_shows(part, frame)]
     return bool(shown) and reads == {id(target)}.union(

@@ -362,7 +362,7 @@ class Loss:
 
     def _code(self, a: Value, b: Value) -> Value:
         self.lost = True
-        self.hidden = self.hidden or a.__class__ is Function
+        self.hidden = self.hidden or _may_be_tensor(a)
         return UNKNOWN
 
 
@@ -375,7 +375,9 @@ def _may_be_tensor(value: Value) -> bool:
         return any(map(_may_be_tensor, value.items))
     if isinstance(value, Mapping):
         return any(map(_may_be_tensor, value.items.values())) or isinstance(value.rest, Tensor)
-    return isinstance(value, (Tensor, Function, Maybe))
+    if isinstance(value, Function):
+        return value.frame.names is not value.frame.namespace.names or any(map(_may_be_tensor, value.defaults.values()))
+    return isinstance(value, (Tensor, Maybe))
 
 
 def carries_device(value: object, depth: int = 3) -> bool:

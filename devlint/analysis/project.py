@@ -49,6 +49,8 @@ class Project:
         """The attributes that methods of a class move, each with the method."""
         self.given: dict[ir.Node, frozenset[str]] = {}
         """The attributes of a module class that its callers set by a method."""
+        self.uses: dict[ir.Function, tuple[frozenset[str], tuple[str, ...]]] = {}
+        """The names of the attributes in a method, and those of its object that it sets to what it is given."""
         self.targets: dict[ir.Node, frozenset[str]] = {}
         """The attributes that a function writes itself."""
         self.placing: dict[ir.Node, bool] = {}

@@ -12,6 +12,7 @@ from devlint.syntax import ir
 from devlint.syntax.walk import assigned_attributes, walk
 
 if TYPE_CHECKING:
+    from devlint.analysis.events import Site
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
     from devlint.analysis.origins import Origin
@@ -53,12 +54,16 @@ def _reaches(origin: Origin | None, cached: Origin) -> bool:
 def is_filled(node: ir.If, frame: Frame) -> bool:
     """Whether an `if` renews what it looks at (`if self.mask.shape[0] < n: self.mask = ...`), of an object that an
     earlier pass through it has filled: what it keeps is taken to fit, as it does for inputs of one size."""
-    if node.orelse or frame.function is None:
+    if node.orelse or frame.function is None or not isinstance(frame.receiver, Instance):
+        return False
+    if not any(_earlier(part, frame) for field in frame.receiver.fields.values() for part in _kept(field)):
+        return False
+    read = {part.name for part in walk(node.test) if isinstance(part, ir.Attribute) and _is_own(part, frame)}
+    if not read:
         return False
     methods = [method for call in walk(node.body) if isinstance(call, ir.Call) for method in _own(call, frame)]
     renewed = set(assigned_attributes([*node.body, *methods]))
-    read = {part.name for part in walk(node.test) if isinstance(part, ir.Attribute) and _is_own(part, frame)}
-    if not renewed & read or not isinstance(frame.receiver, Instance):
+    if not renewed & read:
         return False
     kept = [part for name in renewed if name is not None for part in _kept(frame.receiver.fields.get(name))]
     return any(_is_from(tensor, [node, *methods], frame) for tensor in kept)
@@ -86,12 +91,15 @@ def _kept(value: Value | None) -> list[Tensor]:
     return [value] if isinstance(value, Tensor) else []
 
 
-def _is_from(tensor: Tensor, nodes: list[ir.Node], frame: Frame) -> bool:
-    """Whether a tensor was kept by one of these statements, in an earlier pass through the running function."""
+def _earlier(tensor: Tensor, frame: Frame) -> Site | None:
+    """Where a tensor was kept in an earlier pass through the running function, under a condition of it."""
     cached = None if tensor.origin is None else tensor.origin.cached()
-    if cached is None or cached.holder is None or cached.stored is None or cached.holder is frame:
-        return False
-    row = cached.stored.row
-    return cached.holder.function is frame.function and any(
-        part.at.lineno <= row <= part.at.end_lineno for part in nodes
-    )
+    if cached is None or cached.holder is None or cached.holder is frame:
+        return None
+    return cached.stored if cached.holder.function is frame.function else None
+
+
+def _is_from(tensor: Tensor, nodes: list[ir.Node], frame: Frame) -> bool:
+    """Whether it was one of these statements that kept a tensor."""
+    site = _earlier(tensor, frame)
+    return site is not None and any(part.at.lineno <= site.row <= part.at.end_lineno for part in nodes)

@@ -202,6 +202,8 @@ def test_state_that_is_left_on_another_device_is_found_in_the_next_round() -> No
 MODULE = """
 import torch
 from torch import nn
+def half(x):
+    return x / 2
 class Net(nn.Module):
     def __init__(self, dim, norm=None):
         super().__init__()
@@ -232,6 +234,8 @@ def test_an_entry_that_puts_something_elsewhere_has() -> None:
     [
         pytest.param("self.register_buffer('kept', torch.zeros(3))", True, id="a buffer"),
         pytest.param("self.kept = [number.item() for number in torch.linspace(0, 1, 3)]", True, id="numbers"),
+        pytest.param("self.register_buffer('b', torch.zeros(3)); self.f = half if dim else norm", True, id="code"),
+        pytest.param("b = torch.zeros(3); self.f = (lambda x: x + b) if dim > 5 else norm", False, id="a closure"),
         pytest.param("self.kept = torch.zeros(3)", False, id="a plain tensor"),
     ],
 )
