@@ -1,7 +1,8 @@
 """IPython's additions to Python, masked so that what remains is Python with every row and column in its place.
 
 https://ipython.readthedocs.io/en/stable/interactive/magics.html; the forms are those of IPython's
-`inputtransformer2`: `%magic`, `!command`, `name = %magic`, `name = !command`, `help?`, and `%%` cell magics.
+`inputtransformer2`: `%magic`, `!command`, `name = %magic`, `name = !command`, `help?`, and `%%` cell magics; and
+automagic, that of `prefilter`: a cell of one row may leave out the `%` of a line magic.
 """
 
 from __future__ import annotations
@@ -10,16 +11,35 @@ import re
 from dataclasses import dataclass
 
 from devlint.lines import keep_rows
+from devlint.syntax.parsing import Unparsable, parse_ast
 
 PYTHON_CELL_MAGICS = frozenset({"time", "timeit", "capture", "prun", "memit", "debug", "snakeviz", "wandb"})
 """`%%` magics whose cell runs as Python in the notebook's own scope."""
+
+LINE_MAGICS = frozenset(
+    # https://ipython.readthedocs.io/en/stable/interactive/magics.html; `install_ext` and `profile` are of older
+    # versions, `store` is of an extension that is loaded by default
+    "alias alias_magic autoawait autocall automagic bookmark cd code_wrap colors conda config debug dhist dirs "
+    "doctest_mode ed edit env gui hist history install_ext killbgscripts load load_ext loadpy logoff logon logstart "
+    "logstate logstop lsmagic macro magic mamba matplotlib micromamba notebook page pastebin pdb pdef pdoc pfile pinfo "
+    "pinfo2 pip popd pprint precision profile prun psearch psource pushd pwd pycat pylab quickref recall rehashx "
+    "reload_ext rep rerun reset reset_selective run save sc set_env store sx system tb time timeit unalias unload_ext "
+    "uv who who_ls whos xdel xmode "
+    # those of ipykernel
+    "autosave clear connect_info less man more qtconsole subshell "
+    # aliases: of POSIX systems, and of Windows
+    "cat cp ldir lf lk ll ls lx mkdir mv rm rmdir copy ddir echo ren".split()
+)
+"""The line magics and aliases of the shell that a notebook has without being told."""
 
 _UNKNOWN = "get_ipython().getoutput()"  # what IPython itself runs: a value of which nothing is known
 _AUTOMAGIC = re.compile(
     r"(?:pip|conda|mamba|cd|ls|cat|cp|mv|mkdir|rm|rmdir|man|more)[ \t]+"
     r"(?:\.{1,2}/|/\w|\.\.?\s*$|(?![=<>!+*/%,.:)\]&|@^]|-=|in\b|is\b))"
 )
-_ENVIRONMENT = re.compile(r"%(?:env|set_env)[ \t]+(\w+)(?:[ \t]*=|[ \t])[ \t]*(.*?)[ \t]*$")
+_FIRST_WORD = re.compile(r"(\w+)(?:[ \t]+(?![=,])|$)")
+_TIMED = re.compile(r"time[ \t]+(?!(?:async|for|if|try|while|with)\b)(?=\S)")
+_ENVIRONMENT = re.compile(r"(?:env|set_env)[ \t]+(\w+)(?:[ \t]*=|[ \t])[ \t]*(.*?)[ \t]*$")
 _ASSIGNMENT = re.compile(r"[\w.\[\]'\"*, \t]+?[ \t]*(?<![=!<>])=[ \t]*(?=[%!])")
 _CITATION = re.compile(r"@\w+[ \t]*\{")
 _CELL_MAGIC = re.compile(r"%%(\w[\w.]*)")
@@ -54,9 +74,10 @@ def foreign_cell(text: str) -> bool:
 def mask(text: str) -> list[MaskedRow]:
     """Return the rows of a cell with its magics masked."""
     result: list[MaskedRow] = []
-    state = _State()
+    rows = keep_rows(text)
+    state = _State(is_alone=sum(not row.isspace() for row in rows) == 1)
     continued = False
-    for row in keep_rows(text):
+    for row in rows:
         body = row.rstrip("\r\n")
         newline = row[len(body) :]
         if continued:
@@ -76,9 +97,11 @@ def mask(text: str) -> list[MaskedRow]:
 
 
 class _State:
-    """How far a logical row reaches: open brackets, an open triple-quoted string, a joining backslash."""
+    """How far a logical row reaches: open brackets, an open triple-quoted string, a joining backslash; and whether
+    the cell has only one row."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_alone: bool) -> None:
+        self.is_alone = is_alone
         self.depth = 0
         self.quote = ""
         self.joined = False
@@ -119,17 +142,32 @@ def _masked_row(body: str, state: _State) -> tuple[str, int, int] | None:
     indent = len(body) - len(stripped)
     if not stripped or stripped[0] == "#":
         return None
-    if environment := _environment(stripped):
+    is_magic = stripped[0] == "%" or (state.is_alone and _is_automagic(stripped))
+    magic = stripped.removeprefix("%")
+    if is_magic and (environment := _environment(magic)):
         return body[:indent] + environment, indent, 0
-    if stripped.startswith("%time ") and stripped[6:].strip():
-        return body[:indent] + "0;    " + stripped[6:], indent, indent + 6
-    if stripped[0] in "%!?/,;" or _AUTOMAGIC.match(stripped) or _is_help(body):
+    if is_magic and (timed := _TIMED.match(magic)):
+        width = len(stripped) - len(magic) + timed.end()
+        return body[:indent] + "0;".ljust(width) + stripped[width:], indent, indent + width
+    if is_magic or stripped[0] in "!?/,;" or _AUTOMAGIC.match(stripped) or _is_help(body):
         return body[:indent] + _statement(len(stripped)), indent, 0
     assignment = _ASSIGNMENT.match(stripped)
     if assignment:
         column = indent + assignment.end()
         return body[:column] + _UNKNOWN.ljust(len(body) - column), column, 0
     return None
+
+
+def _is_automagic(stripped: str) -> bool:
+    """Whether a row that is no Python begins with the name of a line magic or alias, and nothing is assigned to it."""
+    word = _FIRST_WORD.match(stripped)
+    if word is None or word.group(1) not in LINE_MAGICS:
+        return False
+    try:
+        parse_ast(stripped)
+    except Unparsable:
+        return True
+    return False
 
 
 def _statement(length: int) -> str:
@@ -146,9 +184,9 @@ def _is_help(body: str) -> bool:
     return rest.rstrip().endswith("?")
 
 
-def _environment(stripped: str) -> str | None:
-    """Return the assignment that `%env NAME=value` and `%set_env NAME value` make; `{x}` and `$x` are interpolated."""
-    match = _ENVIRONMENT.match(stripped)
+def _environment(magic: str) -> str | None:
+    """Return the assignment that `env NAME=value` and `set_env NAME value` make; `{x}` and `$x` are interpolated."""
+    match = _ENVIRONMENT.match(magic)
     if match is None:
         return None
     name, value = match.groups()

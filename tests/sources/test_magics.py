@@ -37,6 +37,8 @@ def masked(text: str) -> str:
         ("!pip install a \\\n   b \\\n   c\nx = 1\n", "pass            \n      \n    \nx = 1\n"),
         ("%time x = f()", "0;    x = f()"),
         ("%time", "pass "),
+        ("%time  f(x)", "0;     f(x)"),
+        ("if a:\n    %time for x in xs: f(x)\n", "if a:\n    pass                   \n"),
         ("%%time\nx = 1", "pass  \nx = 1"),
         ("/f x", "pass"),
         ("%env CUDA_VISIBLE_DEVICES=0,1", "__import__('os').environ['CUDA_VISIBLE_DEVICES'] = '0,1'"),
@@ -50,6 +52,59 @@ def masked(text: str) -> str:
 def test_masks(text: str, expected: str) -> None:
     assert masked(text) == expected
     ast.parse(expected.replace("  __import__", "__import__"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('run "some script.py" -h', "pass                   "),
+        ("\n  run train.py --epochs=3\n\n", "\n  pass                   \n\n"),
+        ("conda install y", "pass           "),
+        ("mkdir z", "pass   "),
+        ("mv a b", "pass  "),
+        ("ll *.py", "pass   "),
+        ("echo done", "pass     "),
+        ("matplotlib inline", "pass             "),
+        ("load_ext autoreload", "pass               "),
+        ("clear -x y", "pass      "),
+        ("who str", "pass   "),
+        ("time f(x)", "0;   f(x)"),
+        ("time y = f(x)", "0;   y = f(x)"),
+        ("time for x in xs: f(x)", "pass                  "),
+        ("timeit f(x)", "pass       "),
+        ("env CUDA_VISIBLE_DEVICES=0", "__import__('os').environ['CUDA_VISIBLE_DEVICES'] = '0'"),
+        ("set_env A 1", "__import__('os').environ['A'] = '1'"),
+    ],
+)
+def test_a_cell_of_one_row_needs_no_percent_sign(text: str, expected: str) -> None:
+    assert masked(text) == expected
+    ast.parse(expected.replace("\n  ", "\n"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pwd",
+        "run(x)",
+        "run (x)",
+        "run.x y",
+        "run = not",
+        "run, x y",
+        "run - x",
+        "echo > x",
+        "history[0]",
+        "time: float = 1",
+        "training some model",
+        "x = 1\nrun script.py -h",
+        "run script.py -h\nx = 1",
+        "# two rows\nwho str",
+        "if a:\n  who str",
+        "x = who str",
+        "time = (a\nb c)",
+    ],
+)
+def test_no_automagic(text: str) -> None:
+    assert masked(text) == text
 
 
 @pytest.mark.parametrize(
