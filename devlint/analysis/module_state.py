@@ -15,6 +15,8 @@ UNNAMED: Final = "?"
 """Stands for the members of a ModuleDict whose names are not known."""
 TABLES: Final = {"_modules": "module", "_parameters": "parameter", "_buffers": "buffer"}
 """The dicts in which a module registers, and what each holds."""
+COLLECTION: Final = "torchmetrics.MetricCollection"
+"""A module that holds metrics by name."""
 CONVERTED: Final = "converted"
 """Under this key of its state, a module notes that it was given another class."""
 

@@ -13,7 +13,7 @@ from devlint.analysis.events import Choice, ModuleHasNoDevice, Way, Wrapped, Wra
 from devlint.analysis.leaves import note_unregistered, refuse_copy
 from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import rewrite
-from devlint.analysis.module_state import HIDDEN, TABLES, UNNAMED, ModuleState
+from devlint.analysis.module_state import COLLECTION, HIDDEN, TABLES, UNNAMED, ModuleState
 from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, forget_place, item_of_opaque, unknown_part
 from devlint.analysis.replacing import replaced
 from devlint.analysis.results import device_of
@@ -436,7 +436,9 @@ def _slice(value: Instance, module: ModuleState) -> Instance:
 
 
 def is_dictionary(value: Instance) -> bool:
-    """Whether a module is a ModuleDict or a ParameterDict."""
+    """Whether a module is a ModuleDict, a ParameterDict or a collection of metrics."""
+    if isinstance(value.cls, External) and value.cls.path == COLLECTION:
+        return True
     return builtin_path(value) in ("torch.nn.ModuleDict", "torch.nn.ParameterDict")
 
 

@@ -15,7 +15,8 @@ RULE = Rule(
     what=(
         "A torchmetrics metric is updated with tensors on the accelerator and was never moved there. Metrics that are "
         "attributes of a module move with it, and Lightning moves those of a LightningModule: both are silent. "
-        "`metric.to(device)` moves in place, so its result may be thrown away."
+        "`metric.to(device)` moves in place, so its result may be thrown away. The members of a "
+        "`MetricCollection` are where they were put, and move with it: those that were moved before are silent, too."
     ),
     why="A metric keeps running sums in tensors of its own, which are created on the CPU and move like a module's.",
     example=Example(

@@ -64,7 +64,7 @@ def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = N
             rest = arguments.with_arguments(arguments.positional[1:], arguments.keywords)
             return move(machine, moved, path.rpartition(".")[2], rest)
     if metrics.is_metric(path):
-        return metrics.construct(machine, arguments)
+        return metrics.construct(machine, path, arguments)
     legacy = _legacy_constructor(machine, path, arguments, named_at)
     if legacy is not None:
         return legacy
