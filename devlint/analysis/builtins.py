@@ -17,6 +17,7 @@ from devlint.analysis.arguments import ARGUMENT_COUNTS, Arguments
 from devlint.analysis.classes import external_bases, find
 from devlint.analysis.constants import as_text
 from devlint.analysis.dispatch import METHODS, Call, method_models, models
+from devlint.analysis.formatting import refuse_format
 from devlint.analysis.host import note_wait, read_pending
 from devlint.analysis.loads import take_for_data
 from devlint.analysis.machine import Crash
@@ -44,6 +45,7 @@ from devlint.analysis.values import (
     Unknown,
     Value,
     const,
+    constant,
 )
 from devlint.semantics import libraries
 
@@ -118,6 +120,8 @@ def representation(machine: Machine, call: Call) -> Value | None:
 @models("builtins.format")
 def formatted(machine: Machine, call: Call) -> Value | None:
     """`format(x, spec)`."""
+    if len(call.positional) == 2 and constant(call.positional[1]) not in (..., ""):
+        refuse_format(call.positional[0])
     return compute(machine, format, call.positional, call) or STRING
 
 

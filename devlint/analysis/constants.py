@@ -11,6 +11,7 @@ from devlint.analysis.access import iterate
 from devlint.analysis.derived import DeviceText
 from devlint.analysis.devices import counts_devices, indexed_device_name
 from devlint.analysis.dispatch import ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
+from devlint.analysis.formatting import refuse_formats
 from devlint.analysis.lacking import LACKED, read_lacking
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import (
@@ -105,6 +106,7 @@ def const_method(machine: Machine, value: Const, name: str, call: Call) -> Value
     if name == "join" and len(call.positional) == 1:
         return _join(machine, value, call)
     if name == "format" and isinstance(value.value, str):
+        refuse_formats(value.value, call)
         return _format(machine, value, call)
     if name in ("ljust", "rjust", "center", "zfill", "expandtabs", "to_bytes"):
         width = index_number(call.positional[0]) if call.positional else 0
