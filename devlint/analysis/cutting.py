@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from devlint.analysis.classes import find, mro
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.module_moves import move_module
+from devlint.analysis.parsed_options import leave_out
 from devlint.analysis.values import CUT, UNKNOWN, Class, Function, Instance, Lost, ModuleValue, Value, present
 from devlint.syntax import ir
 from devlint.syntax.walk import assigned_attributes, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.dispatch import Call
+    from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
 
 
@@ -24,6 +26,8 @@ def cut(machine: Machine, bound: str, function: Function, arguments: Call, recei
     node = function.node
     machine.count(f"cut: {bound}")
     machine.cuts += 1
+    if machine.has_closed:
+        leave_out((*_handed(machine, function), receiver, *arguments.positional, *arguments.keywords.values()))
     if node.name == "__init__" and isinstance(receiver, Instance) and receiver.module is not None:
         machine.store.set(receiver.module, "unsure", True)
     elif _speaks(machine, function) and (node.name not in ("forward", "__call__") or _places_itself(machine, receiver)):
@@ -39,6 +43,36 @@ def cut(machine: Machine, bound: str, function: Function, arguments: Call, recei
     for value in objects:
         _forget(machine, value, written)
     return CUT
+
+
+def _handed(machine: Machine, function: Function) -> list[Value]:
+    """What a function, or one that it calls by name, hands on of what stands around it."""
+    found: list[Value] = []
+    for reached in _reached(machine, function):
+        names = machine.project.handed.get(reached.node)
+        if names is None:
+            names = machine.project.handed[reached.node] = frozenset(_arguments(reached.node))
+        frame: Frame | None = reached.frame
+        while names and frame is not None:
+            values = [(frame.names[name], is_whole) for name, is_whole in names if name in frame.names]
+            found += [value for value, is_whole in values if is_whole or _is_object(value)]
+            frame = frame.outer
+    return found
+
+
+def _is_object(value: Value) -> bool:
+    return isinstance(value, Instance) and isinstance(value.cls, Class)
+
+
+def _arguments(node: ir.Function) -> Iterator[tuple[str, bool]]:
+    """The names from around a function of which calls in it are given something: whether what they stand for itself, or
+    an attribute of it."""
+    for part in walk(node.body.statements):
+        given = [*part.args, *(value for _, value in part.keywords)] if isinstance(part, ir.Call) else []
+        read = {id(other.value) for other in walk(given) if isinstance(other, ir.Attribute)}
+        for name in walk(given):
+            if isinstance(name, ir.Name) and name.scope is not ir.NameScope.LOCAL:
+                yield name.id, id(name) not in read
 
 
 def _written(machine: Machine, function: Function) -> frozenset[str]:

@@ -7,10 +7,22 @@ nobody out of sight was given, and files that nowhere write an attribute or an o
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.classes import find
-from devlint.analysis.values import Bound, Class, External, Function, Instance, ModuleValue, Sequence, Tensor, Value
+from devlint.analysis.values import (
+    Bound,
+    Class,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    ModuleValue,
+    Sequence,
+    Tensor,
+    Value,
+)
 from devlint.syntax import ir
 from devlint.syntax.walk import assigned_attributes, walk
 
@@ -22,7 +34,6 @@ CLOSED: Final = "closed"
 """Under this key of its state, a parser or a namespace says whether all that it holds was seen. Once it is False it
 stays so, on whatever way that was found: no write is undone."""
 _FILES: Final = "files"
-_CUTS: Final = "cuts"
 _PARSING: Final = frozenset(
     "prog usage description epilog formatter_class add_help allow_abbrev conflict_handler exit_on_error".split()
 )
@@ -70,7 +81,6 @@ def close(machine: Machine, parser: Instance, made: Instance, call: Call) -> Non
     sources = [machine.project.source(part) for part in (path, entry)]
     if all(source is not None and source.kind == "python" for source in sources):
         machine.store.put(made.state, _FILES, (path, entry))
-        machine.store.put(made.state, _CUTS, machine.cuts)
         machine.store.put(made.state, CLOSED, True)
 
 
@@ -82,6 +92,26 @@ def hand_out(callee: Value, name: str, call: Call) -> None:
         for part in value.items if isinstance(value, Sequence) else (value,):
             if isinstance(part, Instance) and part.state.get(CLOSED) and not _is_in_sight(callee, name):
                 doubt(part)
+
+
+def leave_out(values: Iterable[Value | None]) -> None:
+    """A call that a bound leaves out may have handed on what it was given, and what that holds."""
+    for value in values:
+        for part in (value, *_parts(value)):
+            for held in (part, *_parts(part)):
+                if isinstance(held, Instance):
+                    doubt(held)
+
+
+def _parts(value: Value | None) -> Iterable[Value]:
+    """What a container or an object of the program's holds."""
+    if isinstance(value, Sequence):
+        return value.items
+    if isinstance(value, Mapping):
+        return value.items.values()
+    if isinstance(value, Instance) and isinstance(value.cls, Class):
+        return value.fields.values()
+    return ()
 
 
 def _is_in_sight(callee: Value, name: str) -> bool:
@@ -109,7 +139,7 @@ def lacks_option(machine: Machine, value: Value, name: str) -> bool:
         return False
     if name.startswith("_") or name in value.fields or machine.protocol or machine.importing:
         return False
-    if machine.cuts != value.state[_CUTS] or machine.state.replaced:
+    if machine.state.replaced:
         return False
     files = set().union(*map(machine.project.imported, value.state[_FILES]))
     return not any(_may_write(module, name) for path, module in machine.project.loaded() if path in files)

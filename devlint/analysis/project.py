@@ -51,6 +51,8 @@ class Project:
         """The attributes of a module class that its callers set by a method."""
         self.uses: dict[ir.Function, tuple[frozenset[str], tuple[str, ...]]] = {}
         """The names of the attributes in a method, and those of its object that it sets to what it is given."""
+        self.handed: dict[ir.Node, frozenset[tuple[str, bool]]] = {}
+        """The names from around a function of which it hands something on, by function: itself, or a part of it."""
         self.targets: dict[ir.Node, frozenset[str]] = {}
         """The attributes that a function writes itself."""
         self.placing: dict[ir.Node, bool] = {}

@@ -317,6 +317,58 @@ def test_an_option_that_the_parser_surely_lacks(
     assert [one.code for one in check([program], Config(root=tmp_path))] == ([] if ends else ["DEV201"])
 
 
+MANY_OPTIONS = """\
+import argparse
+import torch
+import lib
+def numbers(text):
+    found = []
+    for part in text.split(","):
+        {work}
+        found.append(int(part))
+    return found
+def note(text):
+    {work}
+    print(args.option_1, text)
+def pass_on(given):
+    {work}
+    lib.start({given})
+parser = argparse.ArgumentParser()
+{options}
+args = parser.parse_args()
+{between}
+print(args.epochs)
+x = torch.rand(1, 3)
+x.to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+print(x)
+"""
+
+
+@pytest.mark.parametrize("count", [13, 14, 100])
+@pytest.mark.parametrize(
+    ("between", "given", "ends"),
+    [
+        ("", "", True),
+        ("note({i})", "", True),
+        ("pass_on({i})", "given", True),
+        ("pass_on(args if {i} == 12 else {i})", "given", False),
+        ("pass_on([args] if {i} == 12 else {i})", "given", False),
+        ("pass_on({i})", "args if given == 12 else 0", False),
+    ],
+)
+def test_a_parser_of_many_options(count: int, between: str, given: str, ends: bool, tmp_path: Path) -> None:
+    options = [f'parser.add_argument("--option-{i}", type=numbers, default="{i},2")' for i in range(count)]
+    program = tmp_path / "program.py"
+    text = MANY_OPTIONS.format(
+        work="; ".join(f"n{i} = str({i})" for i in range(100)),
+        options="\n".join(options),
+        between="\n".join(between.format(i=i) for i in range(count)),
+        given=given,
+    )
+    program.write_text(text)
+    assert [one.code for one in check([program], Config(root=tmp_path))] == ([] if ends else ["DEV201"])
+
+
 def test_another_file_may_write_an_option(tmp_path: Path) -> None:
     (tmp_path / "tools.py").write_text("def fill(options):\n    options.epochs = 3\n")
     (tmp_path / "apart.py").write_text("def fill(options):\n    options.steps = 3\n")
