@@ -8,6 +8,7 @@ from devlint.analysis.dispatch import VALUES, Call, executes, models
 from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.lacked_names import lacks_name
 from devlint.analysis.machine import Crash, text_of
+from devlint.analysis.misplaced import is_misplaced
 from devlint.analysis.plain import ancestors
 from devlint.analysis.unimportable import climbs_out, is_unimportable
 from devlint.analysis.values import (
@@ -35,6 +36,8 @@ def import_statement(machine: Machine, node: ir.Import, frame: Frame) -> None:
         value: Value | None = machine.project.import_module(machine, name, 0, frame.namespace)
         if value is None and is_unimportable(machine.project, name, 0, frame.namespace.path):
             raise Crash(_MISSING)
+        if value is None:
+            _refuse_misplaced(machine, name, [], frame)
         if alias is None:
             top = name.partition(".")[0]
             if top != name:
@@ -61,6 +64,8 @@ def import_from(machine: Machine, node: ir.ImportFrom, frame: Frame) -> None:
         and is_unimportable(machine.project, node.module, node.level, frame.namespace.path)
     ):
         raise Crash(_MISSING)
+    if module is None and not node.level:
+        _refuse_misplaced(machine, node.module, [name for name, _ in node.names], frame)
     prefix = "." * node.level + node.module
     for name, alias in node.names:
         if name == "*":
@@ -90,14 +95,30 @@ def import_from(machine: Machine, node: ir.ImportFrom, frame: Frame) -> None:
         machine.store.put(frame.names, alias or name, value)
 
 
+def _is_awaited(machine: Machine, kind: str) -> bool:
+    """Whether a handler waits for an error of this kind."""
+    return not ancestors(kind).isdisjoint({*machine.expected, *(name for caught in machine.trying for name in caught)})
+
+
+def _refuse_misplaced(machine: Machine, name: str, members: list[str], frame: Frame) -> None:
+    """A program imports what is not found from where it lies.
+
+    Raises:
+        Crash: it is a module of another folder of the project, surely, and no handler waits for that.
+    """
+    if machine.protocol or machine.importing or _is_awaited(machine, _MISSING):
+        return
+    if is_misplaced(machine.project, name, members, frame.namespace):
+        raise Crash(_MISSING)
+
+
 def _refuse_lacked(machine: Machine, module: Namespace, node: ir.ImportFrom, name: str, frame: Frame) -> None:
     """A module is asked for a name that it has not got so far.
 
     Raises:
         Crash: it surely never has, and no handler waits for that.
     """
-    waiting = {*machine.expected, *(name for caught in machine.trying for name in caught)}
-    if ancestors(_LACKED).isdisjoint(waiting) and lacks_name(machine.project, module, node, name, frame.namespace.path):
+    if not _is_awaited(machine, _LACKED) and lacks_name(machine.project, module, node, name, frame.namespace.path):
         raise Crash(_LACKED)
 
 

@@ -125,7 +125,7 @@ def _is_own(project: Project, top: str, importer: str) -> bool:
     imports = re.compile(rf"^\s*(?:from|import)\s[^#\n]*\b{re.escape(top)}\b", re.MULTILINE)
     asking = [other for other, module in project.loaded() if imports.search(module.text)]
     asking += [os.path.join(folder, "_") for folder in (os.path.join(root, "src"), root, *_above(beside, root))]
-    return all(project.resolve(top, 0, other) in (None, found) for other in asking) and not _is_required(root, top)
+    return all(project.resolve(top, 0, other) in (None, found) for other in asking) and not is_required(root, top)
 
 
 def _above(folder: str, root: str) -> Iterator[str]:
@@ -134,7 +134,7 @@ def _above(folder: str, root: str) -> Iterator[str]:
         yield folder
 
 
-def _is_required(root: str, top: str) -> bool:
+def is_required(root: str, top: str) -> bool:
     """Whether what a project requires to be installed has a name like this."""
     listed = [start_of(os.path.join(root, entry)) for entry in entries(root) if _REQUIRES.fullmatch(entry)]
     return any(top.lower() in text.lower().replace("-", "_") for text in listed)

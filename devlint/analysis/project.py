@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from devlint.analysis.choices import ChoiceKey
     from devlint.analysis.events import Site, Wrapped
     from devlint.analysis.machine import Machine
+    from devlint.analysis.misplaced import Layout
     from devlint.analysis.state import State
     from devlint.analysis.values import DeviceValue
 
@@ -39,6 +40,8 @@ class Project:
         """Whether any file below a folder may save weights, of the folders that were asked of."""
         self.settings_saved: dict[str, bool] = {}
         """Whether the project saves what its user chooses, and nothing else, under the names that were asked of."""
+        self.layout: Layout | None = None
+        """What lies in the folders of the project, once that was asked."""
         self.uncached: set[str] = set()
         """The files in which what is found hangs on others that they do not import."""
         self._modules: dict[str, ir.Module | None] = {}
@@ -183,7 +186,7 @@ class Project:
             for _ in range(level - 1):
                 folder = os.path.dirname(folder)
             return self._file(os.path.join(folder, *parts))
-        if parts and parts[0] in _INSTALLED:
+        if parts and parts[0] in INSTALLED:
             return None
         places = [folder]
         while folder.startswith(self.root + os.sep):
@@ -242,7 +245,7 @@ class Project:
         return None if path is None or path not in machine.namespaces else ModuleValue(machine.namespaces[path])
 
 
-_INSTALLED = frozenset(
+INSTALLED = frozenset(
     "torch numpy os sys re json math random time copy functools itertools collections typing argparse pathlib "
     "transformers torchvision torchaudio scipy sklearn pandas matplotlib cv2 PIL tqdm".split()
 )

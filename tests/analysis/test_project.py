@@ -427,3 +427,79 @@ def test_a_name_that_a_module_surely_lacks_is_imported(
         (tmp_path / name).write_text(text)
     (tmp_path / "program.py").write_text(LACKS.format(statement=statement))
     assert [one.code for one in check([tmp_path / "program.py"], Config(root=tmp_path))] == codes
+
+
+SPLIT = {
+    "README.md": "# Speech\n\nRun `python gan/evaluate.py`; weights are in `model.pth`.\n",
+    "vae/model_vae.py": "class VAE:\n    pass\n",
+    "vae/train_vae.py": "from model_vae import VAE\nprint(VAE)\n",
+    "gan/model.py": "import torch\n",
+}
+PATHS = {"gan/local.py": "import sys\nsys.path.append('vae')\n"}
+ENGINE = "from model_vae import VAE\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "statement", "codes"),
+    [
+        ({}, "from model_vae import VAE", []),
+        ({}, "import model_vae", []),
+        ({}, "import model\nimport model_vae as m", []),
+        ({"vae/train_vae.py": "", "vae/model_vae.py": "", "vae/Nets.py": "VAE = 1"}, "from Nets import VAE", []),
+        ({"README.md": "PYTHONPATH=. python gan/evaluate.py"}, "from model_vae import VAE", []),
+        ({"pyproject.toml": "[tool.ruff]\nline-length = 100\n"}, "from model_vae import VAE", []),
+        ({"parts/vae/model_vae.py": "VAE = 1", "parts/vae/b.py": ENGINE}, "from model_vae import VAE", []),
+        ({"README.md": None}, "from model_vae import VAE", ["DEV201"]),
+        ({"vae/train_vae.py": ""}, "from model_vae import VAE", ["DEV201"]),
+        ({}, "from model_vae import Other", ["DEV201"]),
+        ({}, "from model_gan import VAE", ["DEV201"]),
+        ({}, "import numpy", ["DEV201"]),
+        ({"vae/numpy.py": "", "vae/use.py": "import numpy\n"}, "import numpy", ["DEV201"]),
+        ({"vae/logging.py": "", "vae/use.py": "import logging\n"}, "import logging", ["DEV201"]),
+        ({"vae/config.py": "", "vae/use.py": "import config\n"}, "import config", ["DEV201"]),
+        ({"model_vae.py": "VAE = 1"}, "from model_vae import VAE", ["DEV201"]),
+        ({"src/model_vae.py": "VAE = 1"}, "from model_vae import VAE", ["DEV201"]),
+        ({"gan/model_vae.so": ""}, "from model_vae import VAE", ["DEV201"]),
+        ({"gan/model_vae/x.py": ""}, "from model_vae import VAE", ["DEV201"]),
+        ({}, "try:\n    from model_vae import VAE\nexcept ImportError:\n    VAE = None", ["DEV201"]),
+        ({}, "import sys\nsys.path.append('vae')\nfrom model_vae import VAE", ["DEV201"]),
+        ({}, "import sys as s\nfrom sys import path\npath.append('vae')\nfrom model_vae import VAE", ["DEV201"]),
+        (PATHS, "import local\nfrom model_vae import VAE", ["DEV201"]),
+        ({}, "import init_paths\nfrom model_vae import VAE", ["DEV201"]),
+        ({"run.sh": "export PYTHONPATH=$PWD/vae\n"}, "from model_vae import VAE", ["DEV201"]),
+        ({"README.md": "cd vae; PYTHONPATH=. python ../gan/evaluate.py"}, "from model_vae import VAE", ["DEV201"]),
+        ({".github/workflows/test.yml": "env:\n  PYTHONPATH: vae\n"}, "from model_vae import VAE", ["DEV201"]),
+        ({".vscode/settings.json": '{"python.analysis.extraPaths": []}'}, "from model_vae import VAE", ["DEV201"]),
+        ({"README.md": "Copy vae/model_vae.py to gan"}, "from model_vae import VAE", ["DEV201"]),
+        ({"requirements.txt": "model-vae\n"}, "from model_vae import VAE", ["DEV201"]),
+        ({"setup.py": "import setuptools\n"}, "from model_vae import VAE", ["DEV201"]),
+        ({"vae/pyproject.toml": "[build-system]\n"}, "from model_vae import VAE", ["DEV201"]),
+        ({"vae/run_both.py": "import evaluate_gan\n"}, "from model_vae import VAE", ["DEV201"]),
+        ({"gan/__init__.py": "", "main.py": "import gan\n"}, "from model_vae import VAE", ["DEV201"]),
+        ({"main.py": "import runpy\nrunpy.run_path('gan/evaluate_gan.py')\n"}, "import model_vae", ["DEV201"]),
+        ({"start.py": "import os\nos.environ['PYTHONPATH'] = 'vae'\n"}, "import model_vae", ["DEV201"]),
+    ],
+)
+def test_a_module_of_another_folder_is_imported(
+    files: dict[str, str | None], statement: str, codes: list[str], tmp_path: Path
+) -> None:
+    for name, text in {**SPLIT, **files}.items():
+        if text is not None:
+            (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+            (tmp_path / name).write_text(text)
+    program = tmp_path / "gan" / "evaluate_gan.py"
+    program.write_text(LACKS.format(statement=statement))
+    assert [one.code for one in check([program], Config(root=tmp_path))] == codes
+
+
+def test_a_test_or_a_part_may_find_modules_of_another_folder(tmp_path: Path) -> None:
+    for name, text in SPLIT.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    program = tmp_path / "gan" / "test_gan.py"
+    program.write_text(LACKS.format(statement="import model_vae"))
+    assert [one.code for one in check([program], Config(root=tmp_path))] == ["DEV201"]
+    (tmp_path / "gan" / "model.py").write_text("import model_vae\n")
+    program = tmp_path / "gan" / "evaluate_gan.py"
+    program.write_text(LACKS.format(statement="import model"))
+    assert [one.code for one in check([program], Config(root=tmp_path))] == ["DEV201"]
