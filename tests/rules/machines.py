@@ -1,4 +1,4 @@
-"""Runs a program in a world: on the plain CPU, or under simulated CUDA with one or two devices."""
+"""Runs a program in a world: on the plain CPU, under simulated CUDA with one or two devices, or on real GPUs."""
 
 from __future__ import annotations
 
@@ -38,10 +38,14 @@ class Outcome:
 
 
 class Machines:
-    """Zygote processes, started when first needed: an untouched one for the CPU, one that simulates CUDA."""
+    """Zygote processes, started when first needed: an untouched one for the CPU, one that simulates CUDA.
 
-    def __init__(self, simulating: str = "tests.rules.zygote") -> None:
-        self._modules = {"plain": "tests.rules.zygote", "simulating": simulating}
+    With `real`, the first GPU of this machine plays `gpu1`, and nothing is simulated.
+    """
+
+    def __init__(self, simulating: str = "tests.rules.zygote", *, real: bool = False) -> None:
+        self._modules = {"plain": "tests.rules.zygote", "simulating": simulating, "real": "tests.rules.zygote"}
+        self._real = real
         self._processes: dict[str, subprocess.Popen[str]] = {}
 
     def run(
@@ -58,6 +62,7 @@ class Machines:
 
         In the world `cpu` torch is a CPU build; where it is not, the test that asks is skipped.
         """
+        assert world == "cpu" or not self._real or world == "gpu1", "one real GPU plays gpu1 alone"
         if world == "cpu" and torch_is_for_cuda():
             pytest.skip("torch is a CUDA build here, which says other things without a GPU than a CPU build")
         request = {
@@ -69,7 +74,7 @@ class Machines:
             "environment": dict(environment or {}),
             "observe": observe,
         }
-        process = self._zygote("plain" if world == "cpu" else "simulating")
+        process = self._zygote("plain" if world == "cpu" else "real" if self._real else "simulating")
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(json.dumps(request) + "\n")
         process.stdin.flush()
@@ -88,6 +93,8 @@ class Machines:
         if role not in self._processes:
             environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
             environment.pop("CUDA_VISIBLE_DEVICES", None)
+            if role == "real":
+                environment["CUDA_VISIBLE_DEVICES"] = "0"
             self._processes[role] = subprocess.Popen(
                 [sys.executable, "-m", self._modules[role], role],
                 cwd=ROOT,

@@ -1,7 +1,8 @@
-"""A process that has torch imported and forks once per program: `python -m tests.rules.zygote`.
+"""A process that has torch imported and forks once per program: `python -m tests.rules.zygote ROLE`.
 
-Reads one JSON request a line on stdin and answers each with one JSON line; `tests.rules.machines` speaks to it.
-A request holds `source, path, folder, world, args, environment, observe`; the answer `error, row, value`.
+`ROLE` is `plain` (no GPU is asked for), `simulating` or `real`. Reads one JSON request a line on stdin and answers each
+with one JSON line; `tests.rules.machines` speaks to it. A request holds `source, path, folder, world, args, environment,
+observe`; the answer `error, row, value`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import warnings
 from typing import Any
 
 LIMIT_SECONDS = 120
+SIMULATES = sys.argv[1:] == ["simulating"]
 
 
 def _install(device_count: int) -> None:
@@ -36,8 +38,11 @@ def _prepare() -> None:
 
 
 def _counts(device_count: int) -> dict[str, int]:
-    """What an observation may ask of the simulated CUDA; on the plain CPU nothing is transferred."""
-    if not device_count:
+    """What an observation may ask of the simulated CUDA; on the plain CPU nothing is transferred.
+
+    Real GPUs count nothing: who asks is told 0.
+    """
+    if not device_count or not SIMULATES:
         return {"transfers": 0, "synchronizations": 0}
     from devlint import simulated
 
@@ -58,7 +63,7 @@ def _play(request: dict[str, Any]) -> dict[str, Any]:
     sys.path.insert(0, request["folder"])
     sys.argv = [request["path"], *request["args"]]
     device_count = {"cpu": 0, "gpu1": 1, "gpu2": 2}[request["world"]]
-    if device_count:
+    if device_count and SIMULATES:
         _install(device_count)
     main = types.ModuleType("__main__")
     main.__file__ = request["path"]
@@ -126,7 +131,7 @@ def main() -> None:
     import torch.utils.data
 
     torch.set_num_threads(1)
-    if sys.argv[1:] == ["simulating"]:
+    if SIMULATES:
         _prepare()
     for line in sys.stdin:
         print(json.dumps(_fork(json.loads(line))), flush=True)
