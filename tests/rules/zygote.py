@@ -1,8 +1,8 @@
 """A process that has torch imported and forks once per program: `python -m tests.rules.zygote ROLE`.
 
 `ROLE` is `plain` (no GPU is asked for), `simulating` or `real`. Reads one JSON request a line on stdin and answers each
-with one JSON line; `tests.rules.machines` speaks to it. A request holds `source, path, folder, world, args, environment,
-observe`; the answer `error, row, value`.
+with one JSON line; `tests.rules.machines` speaks to it. A request holds `source, path, folder, world, args,
+environment, observe`; the answer `error, row, value`.
 """
 
 from __future__ import annotations
