@@ -213,9 +213,10 @@ def _observed(recorder: Recorder, request: Request) -> Answer:
     return answer
 
 
-def restrict(strength: sandbox.Strength, private: str, limits: sandbox.Limits) -> None:
+def restrict(request: Request, strength: sandbox.Strength, private: str, limits: sandbox.Limits) -> None:
     """Take from this process what the sandbox doesn't give. Call it last before `play`."""
-    sandbox.limit_this_process(limits)
+    real_gpu = world_named(request["world"]).has_cuda and not request["simulated"]
+    sandbox.limit_this_process(limits, real_gpu)
     if strength == "guard":
         from devlint.confirm import guard
 

@@ -143,14 +143,18 @@ def isolate_run(strength: Strength, private: str, limits: Limits) -> None:
         os.makedirs(os.path.join(private, name), exist_ok=True)
 
 
-def limit_this_process(limits: Limits) -> None:
-    """Set the kernel's limits for this process and its children."""
-    address_space = _address_space() + limits.memory * MEBIBYTE
+def limit_this_process(limits: Limits, real_gpu: bool = False) -> None:
+    """Set the kernel's limits for this process and its children.
+
+    CUDA's driver reserves far more addresses than there is memory (one for each byte of host and device), so that with a
+    `real_gpu` the limit holds for what can be written, which such a reservation can't.
+    """
+    pages, kind_of_memory = (_DATA, resource.RLIMIT_DATA) if real_gpu else (_ADDRESSES, resource.RLIMIT_AS)
     for kind, amount in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_CPU, int(limits.seconds) + 1),
         (resource.RLIMIT_FSIZE, limits.disk * MEBIBYTE),
-        (resource.RLIMIT_AS, address_space),
+        (kind_of_memory, _mapped(pages) + limits.memory * MEBIBYTE),
     ):
         _lower(kind, amount)
     # The system counts a user's processes all together, so that the limit is above what runs already.
@@ -165,11 +169,14 @@ def _lower(kind: int, amount: int) -> None:
         resource.setrlimit(kind, (wanted, wanted))
 
 
-def _address_space() -> int:
-    """The bytes that this process maps already."""
+_ADDRESSES, _DATA = 0, 5  # columns of /proc/self/statm: all addresses that are mapped; data and stack
+
+
+def _mapped(pages: int) -> int:
+    """The bytes that this process maps already, by the column of `/proc/self/statm` that counts them."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[0]) * resource.getpagesize()
+            return int(file.read().split()[pages]) * resource.getpagesize()
     except OSError:
         return 64 * 1024 * MEBIBYTE
 

@@ -224,7 +224,7 @@ def _play(back: int, request: dict[str, Any], strength: Strength, private: str, 
         from devlint.confirm import player
 
         watching.let_forks_be_watched(keep)
-        player.restrict(strength, private, limits)
+        player.restrict(request, strength, private, limits)
         answer = json.dumps(player.play(request, private), default=str).encode() + b"\n"
         while answer:
             answer = answer[os.write(keep, answer) :]
