@@ -146,8 +146,8 @@ def isolate_run(strength: Strength, private: str, limits: Limits) -> None:
 def limit_this_process(limits: Limits, real_gpu: bool = False) -> None:
     """Set the kernel's limits for this process and its children.
 
-    CUDA's driver reserves far more addresses than there is memory (one for each byte of host and device), so that with a
-    `real_gpu` the limit holds for what can be written, which such a reservation can't.
+    CUDA's driver reserves far more addresses than there is memory (one for each byte of host and device), so that with
+    a `real_gpu` the limit holds for what can be written, which such a reservation can't.
     """
     pages, kind_of_memory = (_DATA, resource.RLIMIT_DATA) if real_gpu else (_ADDRESSES, resource.RLIMIT_AS)
     for kind, amount in (
