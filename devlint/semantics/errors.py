@@ -124,6 +124,16 @@ class _Facts:
         return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
+def _fork(facts: _Facts) -> str:
+    """`form="kernel"`: work on tensors that were there before the fork, to which CUDA itself answers."""
+    if facts.text("form") == "kernel":
+        return "RuntimeError: CUDA error: initialization error"
+    return (
+        "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use "
+        "the 'spawn' start method"
+    )
+
+
 def _mixed(facts: _Facts) -> str:
     """`operation` is a dotted name or the last part of one; operands without a name are matched in the row's order."""
     operation = facts.text("operation")
@@ -441,10 +451,7 @@ _KINDS: dict[str, Callable[[_Facts], str]] = {
         "due to the metric class not being on the same device as input."
     ),
     "deserialize": _deserialize,
-    "fork": _fixed(
-        "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use "
-        "the 'spawn' start method"
-    ),
+    "fork": _fork,
     "non-leaf": _fixed("ValueError: can't optimize a non-leaf Tensor"),
     "gradient": _gradient,
     "not-a-parameter": _not_a_parameter,
@@ -464,7 +471,10 @@ _FAMILIES = tuple(
         r"|NVTX functions|doesn't have NCCL|Torch not compiled with XPU|support for mps devices|from the 'MPS' backend",
         r"tensors to be on the same device|should be the same$|at the same device|same device type"
         r"|self and mask to be on the same device|two parameters on different devices|invalid gradient at index"
-        r"|Expected tensor for .* to have the same device|different devices in metric calculation",
+        r"|Expected tensor for .* to have the same device|different devices in metric calculation"
+        r"|should be the same or input should be a MKLDNN tensor",
+        r"re-initialize CUDA in forked subprocess|CUDA error: initialization error",
+        r"argument 'device' must be torch.device|invalid combination of arguments - got \(.*\bdevice=",
         r"attempting to assign a gradient",
         r"can't convert \S+ device type tensor to numpy",
         r"indices should be either on",

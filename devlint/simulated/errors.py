@@ -21,6 +21,14 @@ INVALID_ORDINAL = (
     "For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
     "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
 )
+# Seen on an H200: torch itself speaks (BAD_FORK) only where it is asked to initialise CUDA.
+INITIALIZATION_ERROR = (
+    "CUDA error: initialization error\n"
+    "CUDA kernel errors might be asynchronously reported at some other API call, "
+    "so the stacktrace below might be incorrect.\n"
+    "For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
+    "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.\n"
+)
 NO_GPUS = "No CUDA GPUs are available"
 BAD_FORK = (
     "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, "
@@ -30,7 +38,16 @@ BAD_FORK = (
 
 def invalid_ordinal() -> RuntimeError:
     """Return what CUDA says to a device index that the machine doesn't have (`torch.AcceleratorError`)."""
+    return _of_cuda(INVALID_ORDINAL)
+
+
+def initialization_error() -> RuntimeError:
+    """Return what CUDA says to work on tensors that were there before a fork (`torch.AcceleratorError`)."""
+    return _of_cuda(INITIALIZATION_ERROR)
+
+
+def _of_cuda(text: str) -> RuntimeError:
     import torch
 
     kind: type[RuntimeError] = getattr(torch, "AcceleratorError", RuntimeError)
-    return kind(INVALID_ORDINAL)
+    return kind(text)

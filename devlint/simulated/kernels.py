@@ -17,7 +17,7 @@ from torch import _C
 
 from devlint.simulated import devices, foreach, generators, storages, transfers
 from devlint.simulated.cuda_only import CUDA_ONLY
-from devlint.simulated.errors import cannot_simulate
+from devlint.simulated.errors import cannot_simulate, initialization_error
 from devlint.simulated.fallbacks import NO_KERNEL, instead
 from devlint.simulated.memory import (
     BACKEND_FLIP,
@@ -152,6 +152,8 @@ def on_host(call: Callable[..., Any], name: str, rule: Rule, args: Any, kwargs: 
     if kwargs:
         _sort(kwargs.values(), cuda, host)
     word = cuda[0][1] if cuda else CPU_WORD
+    if cuda and devices.in_bad_fork():
+        raise initialization_error()
     if host or any(other != word for _, other in cuda):
         rule(args, kwargs)
         if name in RESULT_FOLLOWS_SELF:

@@ -6,6 +6,8 @@ import functools
 from typing import Any
 
 import torch
+from torch.overrides import _get_current_function_mode_stack
+from torch.utils._device import DeviceContext
 
 from devlint.simulated import devices
 
@@ -68,11 +70,33 @@ def _set_default_tensor_type(original: Any) -> Any:
                 raise TypeError("only floating-point types are supported as the default type")
             torch.set_default_dtype(named.dtype)
             torch.set_default_device("cuda")
+            _chosen_by_type.append(_default_context())
             return
         original(kind)
         torch.set_default_device(None)
 
     return set_default_tensor_type
+
+
+_chosen_by_type: list[Any] = []  # the contexts that stand for a default type
+
+
+def _default_context() -> Any:
+    return getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+
+
+def _get_default_device(original: Any) -> Any:
+    """A default type is no default device: torch says that it is the CPU, wherever it creates (seen on an H200)."""
+
+    @functools.wraps(original)
+    def get_default_device() -> torch.device:
+        modes = [mode for mode in _get_current_function_mode_stack() if isinstance(mode, DeviceContext)]
+        if modes and any(modes[-1] is chosen for chosen in _chosen_by_type):
+            return torch.device("cpu")
+        found: torch.device = original()
+        return found
+
+    return get_default_device
 
 
 def install() -> None:
@@ -85,3 +109,4 @@ def install() -> None:
     tensor: Any = torch.Tensor
     tensor.type = _type(tensor.type)
     torch.set_default_tensor_type = _set_default_tensor_type(torch.set_default_tensor_type)
+    torch.get_default_device = _get_default_device(torch.get_default_device)

@@ -149,6 +149,14 @@ def _masked_fill(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         )
 
 
+def _index_fill(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """index_fill_ in TensorAdvancedIndexing.cpp gives the index the tensor's dimensions before TensorIterator sees it,
+    so that one of no dimension is not welcome either; seen on an H200."""
+    target, index = args[0], args[2]
+    if index.device != target.device:
+        raise two_devices(target.device, index.device)
+
+
 def _convolution(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """aten/src/ATen/native/Convolution.cpp, check_input_same_type_as_parameters; then cuDNN's own check"""
     source, weight, bias = args[:3]
@@ -172,6 +180,9 @@ SPECIAL: dict[str, Rule] = {
     **dict.fromkeys(("index.Tensor", "_unsafe_index.Tensor"), _index),
     **dict.fromkeys(("index_put_", "index_put", "_index_put_impl_"), _index_put),
     **dict.fromkeys((f"masked_fill{mark}.{kind}" for mark in ("", "_") for kind in ("Tensor", "Scalar")), _masked_fill),
+    **dict.fromkeys(
+        (f"index_fill{mark}.int_{kind}" for mark in ("", "_") for kind in ("Tensor", "Scalar")), _index_fill
+    ),
     "convolution": _convolution,
     **dict.fromkeys(("convolution_backward", "copy_", "_to_copy", "_copy_from", "set_data"), anything),
     "_pack_padded_sequence": anything,

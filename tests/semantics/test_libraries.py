@@ -1,4 +1,4 @@
-"""What other libraries do with a CUDA tensor, under simulated CUDA: those that are installed are run."""
+"""What other libraries do with a CUDA tensor, on a GPU or under simulated CUDA: those that are installed are run."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from devlint.semantics import table
 
 PROGRAM = """
 import json, os, sys, warnings
-from devlint import simulated
-simulated.activate(1)
 import numpy, torch
 warnings.simplefilter("ignore")
 torch.set_num_threads(1)
@@ -57,7 +55,13 @@ print(json.dumps(answers), file=out)
 """
 
 
-def simulated(program: str, data: object = None) -> str:
+REAL = torch.cuda.is_available()
+ACTIVATED = "from devlint import simulated\nsimulated.activate(1)\n"
+
+
+def on_a_gpu(program: str, data: object = None) -> str:
+    """What a program prints in a process of its own, on the GPU that is there, else under simulated CUDA."""
+    program = program if REAL else ACTIVATED + program
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
     run = subprocess.run(
         [sys.executable, "-c", program], input=json.dumps(data), capture_output=True, text=True, env=environment
@@ -78,11 +82,11 @@ def answers() -> dict[str, list[tuple[str, str]]]:
         for row in NUMPY
         if row.effect in ("host-library", "numpy", "metadata") and not row.name.startswith(NOT_CALLED)
     ]
-    found: dict[str, list[tuple[str, str]]] = json.loads(simulated(PROGRAM, names))
+    found: dict[str, list[tuple[str, str]]] = json.loads(on_a_gpu(PROGRAM, names))
     return found
 
 
-@pytest.mark.skipif(torch.version.cuda is not None, reason="simulated CUDA wants a CPU build")
+@pytest.mark.skipif(torch.version.cuda is not None and not REAL, reason="simulated CUDA wants a CPU build")
 def test_numpy_converts_what_the_rows_say(answers: dict[str, list[tuple[str, str]]]) -> None:
     wrong = []
     tried = 0
@@ -124,8 +128,6 @@ def test_other_libraries_convert_tensors(module: str, function: str, arguments: 
     assert row is not None
     assert row.effect == "host-library"
     program = f"""
-from devlint import simulated
-simulated.activate(1)
 import torch, {module}
 line, labels = torch.tensor([1.0, 2.0, 4.0]), torch.tensor([0, 1, 2])
 square = torch.tensor([[4.0, 1.0, 3.0], [2.0, 3.0, 1.0], [1.0, 5.0, 2.0]])
@@ -136,26 +138,22 @@ try:
 except TypeError as error:
     print(error)
 """
-    assert "can't convert cuda:0 device type tensor to numpy" in simulated(program)
+    assert "can't convert cuda:0 device type tensor to numpy" in on_a_gpu(program)
 
 
 @need("pandas")
 def test_tensors_in_lists_stay_what_they_are_in_a_table() -> None:
     program = """
-from devlint import simulated
-simulated.activate(1)
 import torch, pandas
 loss = torch.ones((), device="cuda")
 print(pandas.DataFrame({"loss": [loss, loss]}).shape, pandas.DataFrame([loss, loss]).shape)
 """
-    assert simulated(program).startswith("(2, 1) (2, 1)")
+    assert on_a_gpu(program).startswith("(2, 1) (2, 1)")
 
 
 @need("torchmetrics")
 def test_the_state_of_a_metric_moves_in_place() -> None:
     program = """
-from devlint import simulated
-simulated.activate(1)
 import torch, torchmetrics
 metric, value = torchmetrics.MeanMetric(), torch.tensor(2.0).cuda()
 try:
@@ -165,7 +163,7 @@ except RuntimeError as error:
 metric.to("cuda")
 print(metric(value).device)
 """
-    said = simulated(program)
+    said = on_a_gpu(program)
     assert "Encountered different devices in metric calculation" in said
     assert said.endswith("cuda:0\n")
     row = table.lookup("torchmetrics.MeanMetric")

@@ -1,11 +1,11 @@
-"""What the tables say of the modules of other libraries, where these are installed: run under simulated CUDA."""
+"""What the tables say of the modules of other libraries that are installed: run on a GPU or under simulated CUDA."""
 
 from __future__ import annotations
 
 import pytest
 
 from devlint.semantics import errors
-from tests.semantics.test_libraries import need, simulated
+from tests.semantics.test_libraries import need, on_a_gpu
 
 BERT = "BertConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, vocab_size=50)"
 GPT2 = "GPT2Config(n_embd=16, n_layer=1, n_head=2, vocab_size=50)"
@@ -48,9 +48,7 @@ REFUSED = [
 def test_input_must_be_where_the_parameters_are(
     imports: str, module: str, arguments: str, base: str, guilty: str
 ) -> None:
-    said = simulated(f"""
-from devlint import simulated
-simulated.activate(1)
+    said = on_a_gpu(f"""
 import torch
 {imports}
 module = {module}
@@ -68,9 +66,7 @@ except RuntimeError as error:
 
 @need("transformers")
 def test_masks_and_labels_of_language_models_are_moved_by_the_model() -> None:
-    said = simulated(f"""
-from devlint import simulated
-simulated.activate(1)
+    said = on_a_gpu(f"""
 import torch
 from transformers import BatchEncoding, BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
 ids = torch.ones(1, 4).long()
@@ -84,9 +80,7 @@ print(encoding.to("cuda") is encoding, encoding["input_ids"].device)
 
 @need("diffusers")
 def test_schedulers_move_time_steps_and_not_noise() -> None:
-    said = simulated("""
-from devlint import simulated
-simulated.activate(1)
+    said = on_a_gpu("""
 import torch
 from diffusers import DDPMScheduler
 scheduler, picture = DDPMScheduler(), torch.rand(1, 3, 8, 8, device="cuda")
@@ -102,9 +96,7 @@ except RuntimeError as error:
 
 @need("accelerate")
 def test_accelerate_places_modules_and_batches() -> None:
-    said = simulated("""
-from devlint import simulated
-simulated.activate(1)
+    said = on_a_gpu("""
 import torch
 from accelerate import Accelerator
 accelerator = Accelerator()
@@ -116,9 +108,7 @@ print(accelerator.device, module.weight.device, next(iter(loader)).device)
 
 @need("einops")
 def test_what_einops_arranges_stays_where_it_is() -> None:
-    said = simulated("""
-from devlint import simulated
-simulated.activate(1)
+    said = on_a_gpu("""
 import torch
 from einops import rearrange, repeat
 picture = torch.rand(1, 3, 4, 4, device="cuda")

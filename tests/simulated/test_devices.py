@@ -139,6 +139,8 @@ def test_memory_is_what_tensors_hold() -> None:
 def test_forked_child_of_a_process_that_touched_cuda() -> None:
     torch.ones(1).cuda()
     assert "Cannot re-initialize CUDA in forked subprocess" in in_child(lambda: torch.ones(1).cuda())
+    there = torch.ones(1).cuda()
+    assert "CUDA error: initialization error" in in_child(lambda: there + 1)
     assert not in_child(lambda: torch.ones(1) + 1)
     assert "IndexError" in in_child(lambda: [][0] if torch.cuda.is_available() else None)  # its parent has counted
 

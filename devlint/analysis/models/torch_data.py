@@ -184,7 +184,7 @@ def _check_held(machine: Machine, sample: Value, loader: Site) -> None:
         if tensor.device is not None and tensor.device.startswith("cuda") and not tensor.assumed:
             if machine.trying:
                 raise Crash
-            machine.emit(CudaInWorker, loader, loader, error=errors.message("fork"), forked=loader)
+            machine.emit(CudaInWorker, loader, loader, error=errors.message("fork", form="kernel"), forked=loader)
             machine.store.set(tensor, "device", POISON)
 
 

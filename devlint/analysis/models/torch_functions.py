@@ -116,9 +116,9 @@ def synchronize(machine: Machine, call: Call) -> Value:
 
 @models("torch.get_default_device")
 def get_default_device(machine: Machine, call: Call) -> Value:
-    """`torch.get_default_device()`."""
+    """`torch.get_default_device()`: a default tensor type is none, wherever it creates (seen on a GPU)."""
     default = machine.state.default_device
-    return DeviceValue("cpu") if default is None else default
+    return DeviceValue("cpu") if default is None or default is machine.state.default_type else default
 
 
 @models("torch.set_default_device")
