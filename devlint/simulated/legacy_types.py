@@ -90,7 +90,8 @@ def _get_default_device(original: Any) -> Any:
 
     @functools.wraps(original)
     def get_default_device() -> torch.device:
-        modes = [mode for mode in _get_current_function_mode_stack() if isinstance(mode, DeviceContext)]
+        stack: list[Any] = _get_current_function_mode_stack()  # type: ignore[no-untyped-call]
+        modes = [mode for mode in stack if isinstance(mode, DeviceContext)]
         if modes and any(modes[-1] is chosen for chosen in _chosen_by_type):
             return torch.device("cpu")
         found: torch.device = original()
