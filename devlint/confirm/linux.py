@@ -17,7 +17,9 @@ NEW_NAMESPACE_USER = 0x10000000
 NEW_NAMESPACE_PROCESSES = 0x20000000
 NEW_NAMESPACE_NETWORK = 0x40000000
 
-_MS_NOSUID, _MS_NODEV, _MS_REC, _MS_PRIVATE = 2, 4, 0x4000, 0x40000
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT = 1, 2, 4, 8, 0x20
+_MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x40000
+_OF_THE_WHOLE_SYSTEM = (b"sys", b"sysrq-trigger", b"irq", b"bus", b"fs", b"acpi", b"scsi", b"driver")
 _SYS_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _MOUNT_ATTR_RDONLY = 442, -100, 0x8000, 1
 _SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -73,6 +75,22 @@ def make_all_mounts_read_only() -> None:
         _libc.syscall(_SYS_MOUNT_SETATTR, _AT_FDCWD, b"/", _AT_RECURSIVE, ctypes.byref(attributes), size),
         "mount_setattr",
     )
+
+
+def mount_processes() -> None:
+    """Mount a `/proc` of this process's own process namespace, with what concerns the whole system read-only.
+
+    CUDA's driver names its threads there, and gives up where it can't (error 304 of `cudaGetDeviceCount`).
+
+    Raises:
+        OSError: the system doesn't let it.
+    """
+    flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
+    _checked(_libc.mount(b"proc", b"/proc", b"proc", flags, None), "mount")
+    for name in (b"/proc/" + part for part in _OF_THE_WHOLE_SYSTEM):
+        if os.path.exists(name):
+            _checked(_libc.mount(name, name, None, _MS_BIND, None), "mount")
+            _checked(_libc.mount(None, name, None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | flags, None), "mount")
 
 
 def mount_memory(folder: str, size: int) -> None:

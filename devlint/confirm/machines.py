@@ -16,12 +16,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-from devlint.confirm.sandbox import Limits, scrubbed_environment
+from devlint.confirm.sandbox import STRENGTH_VARIABLE, Limits, scrubbed_environment
 from devlint.worlds import world_named
 
 Wanted = Literal["auto", "real", "simulated"]
 Kind = Literal["cpu", "real", "simulated"]
-Role = Literal["plain", "simulating"]
+Role = Literal["plain", "simulating", "guarded"]
+"""`guarded`: a plain server that uses no namespaces, for real GPUs whose driver doesn't work in them."""
 
 GRACE_SECONDS = 60.0
 
@@ -121,12 +122,21 @@ class Server:
         listener.bind(self._address)
         listener.listen(64)
         environment = scrubbed_environment(private)
+        if role == "guarded":
+            environment[STRENGTH_VARIABLE] = "guard"
         package_root = str(Path(__file__).parents[2])
         # The server runs from another folder than this process; a path that is relative would mean another there.
         paths = [package_root, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
         environment["PYTHONPATH"] = os.pathsep.join(os.path.abspath(path) for path in paths)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "devlint.confirm.zygote", role, str(listener.fileno()), private],
+            [
+                sys.executable,
+                "-m",
+                "devlint.confirm.zygote",
+                "plain" if role == "guarded" else role,
+                str(listener.fileno()),
+                private,
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -145,6 +155,7 @@ class Server:
         facts = json.loads(first)
         self.strength: str = facts["strength"]
         self.torch: str = facts["torch"]
+        self.visible_devices: int = facts["visible"]
         self.real_devices: int = facts["cuda"]
         self.refusal: str | None = facts["refusal"]
         threading.Thread(target=self._process.stderr.read, daemon=True).start()
@@ -215,12 +226,14 @@ class Machines:
 
     @property
     def strength(self) -> str:
-        """How programs are kept in: `namespaces` or `guard`.
+        """How programs are kept in: `namespaces`, or `guard` if it is so for any of them.
 
         Raises:
             MachineError: torch can't be loaded.
         """
-        return self._server("plain").strength
+        self._server("plain")
+        strengths = {server.strength for server in self._servers.values()}
+        return "guard" if "guard" in strengths else "namespaces"
 
     def machine(self, world: str) -> Machine:
         """Return what plays a world.
@@ -247,10 +260,10 @@ class Machines:
             raise MachineError(machine.reason)
         simulated = machine.kind == "simulated"
         environment = dict(program.environment)
-        server = self._server("simulating" if simulated else "plain")
+        server = self._real() if machine.kind == "real" else self._server("simulating" if simulated else "plain")
         if not simulated:
             count = world_named(world).device_count
-            if server.real_devices:
+            if server.visible_devices:
                 environment.setdefault("CUDA_VISIBLE_DEVICES", ",".join(str(number) for number in range(count)))
         return server.run(replace(program, environment=environment), world, simulated, self.limits)
 
@@ -260,15 +273,26 @@ class Machines:
         if count == 0:
             return Machine(world, "cpu", plain.torch)
         if self._wanted != "simulated":
-            if plain.real_devices >= count:
+            usable = self._real().real_devices
+            if usable >= count:
                 return Machine(world, "real", plain.torch)
             if self._wanted == "real":
-                found = f"{plain.real_devices} of them" if plain.real_devices else "none"
-                return Machine(world, None, plain.torch, f"it takes {count} real GPUs, and this machine has {found}")
+                found = f"{usable} of them" if usable else "none that programs here can use"
+                reason = (
+                    f"it takes {count} real GPUs, and this machine has {found if plain.visible_devices else 'none'}"
+                )
+                return Machine(world, None, plain.torch, reason)
         simulating = self._server("simulating")
         if simulating.refusal:
             return Machine(world, None, plain.torch, simulating.refusal)
         return Machine(world, "simulated", plain.torch)
+
+    def _real(self) -> Server:
+        """The server whose runs can use the real GPUs that there are."""
+        plain = self._server("plain")
+        if plain.real_devices or not plain.visible_devices or plain.strength == "guard":
+            return plain
+        return self._server("guarded")
 
     def _server(self, role: Role) -> Server:
         with self._lock:

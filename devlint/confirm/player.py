@@ -213,10 +213,14 @@ def _observed(recorder: Recorder, request: Request) -> Answer:
     return answer
 
 
+def needs_real_gpu(request: Request) -> bool:
+    """Whether the request is for a machine with GPUs that are not simulated."""
+    return world_named(request["world"]).has_cuda and not request["simulated"]
+
+
 def restrict(request: Request, strength: sandbox.Strength, private: str, limits: sandbox.Limits) -> None:
     """Take from this process what the sandbox doesn't give. Call it last before `play`."""
-    real_gpu = world_named(request["world"]).has_cuda and not request["simulated"]
-    sandbox.limit_this_process(limits, real_gpu)
+    sandbox.limit_this_process(limits, needs_real_gpu(request))
     if strength == "guard":
         from devlint.confirm import guard
 

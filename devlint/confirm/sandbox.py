@@ -143,6 +143,18 @@ def isolate_run(strength: Strength, private: str, limits: Limits) -> None:
         os.makedirs(os.path.join(private, name), exist_ok=True)
 
 
+def enter_run(strength: Strength, real_gpu: bool) -> None:
+    """Finish in the child what `isolate_run` has begun: a `/proc` of its own where a real GPU needs one.
+
+    Raises:
+        OSError: the system doesn't let it.
+    """
+    if strength == "namespaces" and real_gpu:
+        from devlint.confirm import linux
+
+        linux.mount_processes()
+
+
 def limit_this_process(limits: Limits, real_gpu: bool = False) -> None:
     """Set the kernel's limits for this process and its children.
 

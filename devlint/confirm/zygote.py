@@ -2,8 +2,8 @@
 
 `ROLE` is `plain` or `simulating`; `LISTENER` the number of an inherited listening Unix socket; `PRIVATE` the folder
 that runs may write to. One connection is one run: a line of JSON comes in, a line goes out.
-The first line on standard output is JSON too: `strength`, `torch`, `cuda` (real devices), `refusal`. It ends when
-standard input does.
+The first line on standard output is JSON too: `strength`, `torch`, `visible` (real devices), `cuda` (those that runs
+here can use), `refusal`. It ends when standard input does.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import socket
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from devlint.confirm import sandbox, watching
@@ -35,7 +36,7 @@ def main() -> None:
     role, listener_number, private = sys.argv[1], int(sys.argv[2]), sys.argv[3]
     strength = sandbox.isolate_server(private)
     warnings.simplefilter("ignore")
-    print(json.dumps({"strength": strength, **_load(role)}), flush=True)
+    print(json.dumps({"strength": strength, **_load(role, strength, private)}), flush=True)
     listener = socket.socket(fileno=listener_number)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     wakeup_read, wakeup_write = os.pipe()
@@ -69,7 +70,7 @@ def _reap() -> None:
             pass
 
 
-def _load(role: str) -> dict[str, Any]:
+def _load(role: str, strength: Strength, private: str) -> dict[str, Any]:
     """Import what programs need, once; return what this machine is."""
     import numpy  # noqa: F401
     import torch
@@ -79,7 +80,11 @@ def _load(role: str) -> dict[str, Any]:
     from devlint.confirm import guard, player, seccomp  # noqa: F401
 
     torch.set_num_threads(1)
-    facts: dict[str, Any] = {"torch": torch.__version__, "cuda": _real_devices(), "refusal": None}
+    facts: dict[str, Any] = {"torch": torch.__version__, "visible": 0, "cuda": 0, "refusal": None}
+    # Asked in children: the question must not initialise CUDA where it will be forked.
+    if torch.version.cuda or torch.version.hip:
+        facts["visible"] = _number_from_a_child(torch.cuda.device_count)
+        facts["cuda"] = _number_from_a_child(lambda: _usable_devices(strength, private))
     if role == "simulating":
         facts["refusal"] = _prepare()
     # What is here now is never freed: children that collect garbage need not copy its pages.
@@ -88,17 +93,34 @@ def _load(role: str) -> dict[str, Any]:
     return facts
 
 
-def _real_devices() -> int:
-    """Count the real GPUs in a child: the question must not initialise CUDA where it will be forked."""
+def _usable_devices(strength: Strength, private: str) -> int:
+    """Count the real GPUs as a run would find them: initialised in a child that is kept in as a run is.
+
+    Raises:
+        OSError: no run can be kept in here.
+    """
+    folder = os.path.join(private, "devices")
+    os.makedirs(folder, exist_ok=True)
+    sandbox.isolate_run(strength, folder, Limits())
+    return _number_from_a_child(lambda: _initialised_devices(strength))
+
+
+def _initialised_devices(strength: Strength) -> int:
     import torch
 
-    if not (torch.version.cuda or torch.version.hip):
-        return 0
+    sandbox.enter_run(strength, real_gpu=True)
+    sandbox.limit_this_process(Limits(), real_gpu=True)
+    torch.cuda.init()  # type: ignore[no-untyped-call]
+    return torch.cuda.device_count()
+
+
+def _number_from_a_child(ask: Callable[[], int]) -> int:
+    """Return what `ask` says in a child, 0 if it raises or dies there."""
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
         with contextlib.suppress(Exception):
-            os.write(write_end, bytes([torch.cuda.device_count()]))
+            os.write(write_end, bytes([ask()]))
         os._exit(0)
     os.close(write_end)
     with os.fdopen(read_end, "rb") as pipe:
@@ -223,6 +245,7 @@ def _play(back: int, request: dict[str, Any], strength: Strength, private: str, 
         os.closerange(3, keep)
         from devlint.confirm import player
 
+        sandbox.enter_run(strength, player.needs_real_gpu(request))
         watching.let_forks_be_watched(keep)
         player.restrict(request, strength, private, limits)
         answer = json.dumps(player.play(request, private), default=str).encode() + b"\n"

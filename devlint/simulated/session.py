@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from dataclasses import dataclass
 
 from devlint.simulated import selftest
@@ -36,8 +37,10 @@ def preload() -> None:
     from devlint.simulated import kernels, unsynchronised
 
     torch.utils._device._device_constructors()  # remembers the functions that a default device applies to
-    kernels.register_kernels()
-    unsynchronised.register()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a CUDA build says that it had kernels of its own
+        kernels.register_kernels()
+        unsynchronised.register()
     _state.prepared = True
 
 

@@ -99,7 +99,8 @@ def test_bad_example_breaks(rule: Rule, number: int, example: Example, tmp_path:
             assert outcome.value == example.observed[WORLD][0]
     else:
         assert outcome.error is not None, "the program ran"
-        assert matches(outcome.error, error), outcome.error
+        # Of another release of torch the words may differ.
+        assert matches(outcome.error, error) or errors.matches(error, outcome.error), outcome.error
 
 
 @each_example

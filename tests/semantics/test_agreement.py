@@ -23,6 +23,10 @@ DIFFERENCES = {
     "searchsorted": "the device of sorter is compared inside the kernel, which simulated CUDA runs on the CPU",
 }
 
+ON_A_GPU = {
+    "addcdiv": "torch 2.11 refuses a number of the host; whether 2.13 does, as it takes one in addcmul, was not seen",
+}
+
 
 def agreement(tmp_path: Path, *options: str) -> dict[str, Any]:
     report = tmp_path / "report.json"
@@ -39,17 +43,17 @@ def agreement(tmp_path: Path, *options: str) -> dict[str, Any]:
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a real GPU answers better")
 def test_rows_agree_with_torch_under_simulated_cuda(tmp_path: Path) -> None:
     answer = agreement(tmp_path)
-    check(answer)
+    check(answer, DIFFERENCES)
     assert {trial["operator"] for trial in answer["differences"]} == set(DIFFERENCES)
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_rows_agree_with_torch_on_a_gpu(tmp_path: Path) -> None:
-    check(agreement(tmp_path))
+    check(agreement(tmp_path), DIFFERENCES | ON_A_GPU)
 
 
-def check(answer: dict[str, Any]) -> None:
+def check(answer: dict[str, Any], known: dict[str, str]) -> None:
     assert answer["rows"] > 800
     assert answer["rows that agree"] >= 0.99 * answer["rows"]
-    assert {trial["operator"] for trial in answer["differences"]} <= set(DIFFERENCES)
+    assert {trial["operator"] for trial in answer["differences"]} <= set(known)
