@@ -108,6 +108,8 @@ def _minus_one(claim: Claim, outcome: Outcome) -> Observation:
 
 def _unsynchronised(claim: Claim, outcome: Outcome) -> Observation:
     mine = claim.rows
+    if world_named(outcome.world).has_cuda and not outcome.counted:
+        return _UNNOTICED
     for kind, where, cause in outcome.silent:
         if kind == "unsynchronised-read" and (_row(where) in mine or _row(cause) in mine):
             return Observation(
@@ -150,6 +152,8 @@ def _waits_in_loop(claim: Claim, outcome: Outcome) -> Observation:
 def _counted(claim: Claim, outcome: Outcome, which: int, what: str, least: int) -> Observation:
     if not world_named(outcome.world).has_cuda:
         return Observation(None, "")
+    if not outcome.counted:
+        return _UNNOTICED
     count = sum(counts[which] for row, counts in outcome.lines.items() if row in claim.rows)
     if count >= least:
         return Observation(True, f"{count} {what}")
@@ -164,6 +168,7 @@ def _ended_well(claim: Claim, outcome: Outcome) -> bool:
     return outcome.ended == "ran" and bool(outcome.reached.get(2 * claim.number))
 
 
+_UNNOTICED = Observation(None, "only simulated CUDA notices it")
 _UNSEEN = Observation(None, "the line is not reached")
 
 

@@ -205,6 +205,7 @@ def _observed(recorder: Recorder, request: Request) -> Answer:
     if request["simulated"] and world_named(request["world"]).has_cuda:
         from devlint import simulated
 
+        answer["counted"] = True
         answer["silent"] = [[item.kind, list(item.where), list(item.cause)] for item in simulated.observations()]
         answer["lines"] = [
             [path, row, sum(line.transfers.values()), sum(line.synchronisations.values())]
@@ -213,14 +214,16 @@ def _observed(recorder: Recorder, request: Request) -> Answer:
     return answer
 
 
-def needs_real_gpu(request: Request) -> bool:
-    """Whether the request is for a machine with GPUs that are not simulated."""
-    return world_named(request["world"]).has_cuda and not request["simulated"]
+def asks_driver(request: Request) -> bool:
+    """Whether what torch says of GPUs in this run comes from a driver: also that there is none to be seen."""
+    import torch
+
+    return not request["simulated"] and bool(torch.version.cuda or torch.version.hip)
 
 
 def restrict(request: Request, strength: sandbox.Strength, private: str, limits: sandbox.Limits) -> None:
     """Take from this process what the sandbox doesn't give. Call it last before `play`."""
-    sandbox.limit_this_process(limits, needs_real_gpu(request))
+    sandbox.limit_this_process(limits, asks_driver(request))
     if strength == "guard":
         from devlint.confirm import guard
 

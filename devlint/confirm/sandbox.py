@@ -143,25 +143,25 @@ def isolate_run(strength: Strength, private: str, limits: Limits) -> None:
         os.makedirs(os.path.join(private, name), exist_ok=True)
 
 
-def enter_run(strength: Strength, real_gpu: bool) -> None:
-    """Finish in the child what `isolate_run` has begun: a `/proc` of its own where a real GPU needs one.
+def enter_run(strength: Strength, asks_driver: bool) -> None:
+    """Finish in the child what `isolate_run` has begun: a `/proc` of its own where the driver of a GPU needs one.
 
     Raises:
         OSError: the system doesn't let it.
     """
-    if strength == "namespaces" and real_gpu:
+    if strength == "namespaces" and asks_driver:
         from devlint.confirm import linux
 
         linux.mount_processes()
 
 
-def limit_this_process(limits: Limits, real_gpu: bool = False) -> None:
+def limit_this_process(limits: Limits, asks_driver: bool = False) -> None:
     """Set the kernel's limits for this process and its children.
 
-    CUDA's driver reserves far more addresses than there is memory (one for each byte of host and device), so that with
-    a `real_gpu` the limit holds for what can be written, which such a reservation can't.
+    A GPU's driver reserves far more addresses than there is memory (one for each byte of host and device), so that for
+    one that `asks_driver` the limit holds for what can be written, which such a reservation can't.
     """
-    pages, kind_of_memory = (_DATA, resource.RLIMIT_DATA) if real_gpu else (_ADDRESSES, resource.RLIMIT_AS)
+    pages, kind_of_memory = (_DATA, resource.RLIMIT_DATA) if asks_driver else (_ADDRESSES, resource.RLIMIT_AS)
     for kind, amount in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_CPU, int(limits.seconds) + 1),

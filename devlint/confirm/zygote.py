@@ -108,8 +108,8 @@ def _usable_devices(strength: Strength, private: str) -> int:
 def _initialised_devices(strength: Strength) -> int:
     import torch
 
-    sandbox.enter_run(strength, real_gpu=True)
-    sandbox.limit_this_process(Limits(), real_gpu=True)
+    sandbox.enter_run(strength, asks_driver=True)
+    sandbox.limit_this_process(Limits(), asks_driver=True)
     torch.cuda.init()  # type: ignore[no-untyped-call]
     return torch.cuda.device_count()
 
@@ -245,7 +245,7 @@ def _play(back: int, request: dict[str, Any], strength: Strength, private: str, 
         os.closerange(3, keep)
         from devlint.confirm import player
 
-        sandbox.enter_run(strength, player.needs_real_gpu(request))
+        sandbox.enter_run(strength, player.asks_driver(request))
         watching.let_forks_be_watched(keep)
         player.restrict(request, strength, private, limits)
         answer = json.dumps(player.play(request, private), default=str).encode() + b"\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ import torch
 
 from devlint.config import Overrides, Resolver
 from devlint.confirm import linux, machines
+from devlint.confirm.claims import claims_of
 from devlint.confirm.confirming import Options, confirm
-from devlint.confirm.machines import Machines, Program
+from devlint.confirm.machines import Machines, Outcome, Program
+from devlint.confirm.observations import observe
 from devlint.confirm.sandbox import Limits
 from devlint.files import find_files
 from devlint.linter import lint
@@ -128,3 +131,24 @@ def test_a_finding_is_confirmed_on_a_gpu(strength: str, tmp_path: Path, monkeypa
         outcome = chosen.run(Program(str(path), hungry, str(tmp_path)), "gpu1")
         assert outcome.error is not None
         assert "MemoryError" in outcome.error
+
+
+SILENT = """\
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+host = torch.rand(3, device=device).to("cpu", non_blocking=True)
+print(host.sum())
+"""
+
+
+def test_what_only_simulated_cuda_notices_is_not_refuted_without_it(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(SILENT, encoding="utf-8")
+    report = lint(find_files([str(tmp_path)], Resolver(Overrides(), None, True)).files)
+    (claim,) = claims_of(report)
+    assert claim.finding.code == "DEV405"
+    outcome = Outcome("gpu1", "ran", reached={2 * claim.number: 1, 2 * claim.number + 1: 1})
+    unnoticed, noticed = observe(claim, outcome), observe(claim, replace(outcome, counted=True))
+    assert unnoticed is not None and unnoticed.wrong is None
+    assert noticed is not None and noticed.wrong is False
