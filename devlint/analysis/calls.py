@@ -148,7 +148,8 @@ def _run(
     body = node.body
     frame.globals = body.globals
     frame.nonlocals = body.nonlocals
-    machine.latest[node] = frame.tick
+    if node not in machine.stack:
+        machine.latest[node] = frame.tick
     depth = len(machine.stack), len(machine.activations)
     machine.stack.append(node)
     machine.activations.append(Activation(frame.tick, arguments, frame, is_forward, receiver))

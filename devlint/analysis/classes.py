@@ -14,6 +14,7 @@ from devlint.analysis.dispatch import (
     CLASS_CONSTRUCTORS,
     CLASS_METHODS,
     METHODS,
+    UNBOUND,
     Call,
     on,
 )
@@ -381,6 +382,9 @@ def bind(machine: Machine, attribute: Value, receiver: Value, node: ir.Node, fra
     if attribute.__class__ is Instance:
         assert isinstance(attribute, Instance)
         return _bind_object(machine, attribute, receiver, node, frame)
+    if attribute.__class__ is External:
+        assert isinstance(attribute, External)
+        return Bound(attribute, receiver) if attribute.path in UNBOUND else attribute
     return attribute
 
 

@@ -114,6 +114,8 @@ INSTANCE_ATTRIBUTES: Final[dict[str, Callable[[Machine, Any, str, Site], Value |
 """Attributes of instances of external classes, by canonical class path."""
 BINDERS: Final[set[str]] = set()
 """External classes whose instances, as attributes of a class, are called with the receiver as methods are."""
+UNBOUND: Final[set[str]] = set()
+"""Methods of external classes by whole path, which are bound as the class's own where a class names them."""
 VALUES: Final[dict[str, Callable[[Machine], Value]]] = {}
 """External names that stand for a value, not a callable (`os.environ`)."""
 

@@ -79,7 +79,7 @@ def _is_picked(value: Tensor, index: Value, indices: list[Tensor]) -> bool:
     for used in indices:
         if used.size == ANY_SIZE or (used.dtype == "torch.bool" and used.rank != 0):
             return True
-    return value.size == ANY_SIZE and _first(index) is SLICE
+    return value.size in (0, ANY_SIZE) and _first(index) is SLICE
 
 
 def _first(index: Value) -> Value:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value, iterate
+from devlint.analysis.attribute_dicts import HELD, keep_in_dict, replace_dict
 from devlint.analysis.classes import (
     annotations_of,
     bind,
@@ -28,6 +29,7 @@ from devlint.analysis.dispatch import (
     METHOD,
     METHODS,
     TRUTH,
+    UNBOUND,
     Call,
     Iteration,
     on,
@@ -179,6 +181,9 @@ def assign_instance_attribute(
     if found is not None and write(machine, found[0], value, new, node, frame):
         return
     own = find(value.cls, "__setattr__")
+    if own is not None and isinstance(own[0], External) and own[0].path in UNBOUND:
+        call_value(machine, Bound(own[0], value), Call([const(name), new], {}, node, frame))
+        return
     if own is not None and isinstance(own[0], Function) and own[0].node not in machine.stack:
         before = value.fields.get(name)
         call_value(machine, Bound(own[0], value), Call([const(name), new], {}, node, frame))
@@ -190,9 +195,13 @@ def assign_instance_attribute(
             replace_table(machine, value, name, new)
             return
         register_attribute(machine, value, name, new, node, frame)
+    elif name == "__dict__" and replace_dict(machine, value, new):
+        return
     elif new.__class__ is Tensor:
         value.places = {**value.places, name: machine.site(node, frame)}
     machine.store.epoch += 1
+    if HELD in value.state:
+        keep_in_dict(machine, value, name, new)
     machine.store.put(value.fields, name, new)
 
 

@@ -249,6 +249,7 @@ class Machine:
         self.cuts = 0
         """How many calls a bound has left out."""
         self.latest: dict[ir.Function, int] = {}
+        """When each function was last called by another than itself."""
         self.settled: dict[ChoiceKey, bool] = {}
         self.within: dict[ChoiceKey, bool] = {}
         """The named conditions inside whose sides the run is, with their answers."""

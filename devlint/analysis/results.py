@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.dispatch import (
@@ -210,6 +211,10 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
         picked = row.effect == "keep" and main.size == ANY_SIZE and row.rank in _RESHAPED
         if kept or picked or (main.size == 0 and row.rank == "broadcast"):
             made.size = main.size
+        elif row.rank == "broadcast" and may_lack_rows([bound.get(name) for name, _ in row.demands]):
+            made.size = ANY_SIZE
+        elif row.rank == "reduce" and main.size == ANY_SIZE and _is_behind_first(bound.get("dim"), main.rank):
+            made.size = ANY_SIZE
         elif row.rank == "more":
             made.size = 1 if constant(bound.get("dim")) == 0 else None
     if "picks" in row.flags and result in (row.result, "tensors"):
@@ -217,6 +222,28 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
             if isinstance(part, Tensor):
                 part.size = ANY_SIZE
     return made
+
+
+def _is_behind_first(dimension: Value | None, rank: int | None) -> bool:
+    """Whether a dimension is surely not the first."""
+    number = constant(dimension)
+    if not isinstance(number, int) or isinstance(number, bool):
+        return False
+    return number > 0 or (number < 0 and (number > -2 if rank is None or rank >= SOME_RANK else number > -rank))
+
+
+def may_lack_rows(operands: Iterable[Value | None]) -> bool:
+    """Whether the rows of what operands broadcast to were picked in one of them, so that there may be none."""
+    tensors = [value for value in operands if isinstance(value, Tensor) and value.rank != 0]
+    ranks = [value.rank for value in tensors if value.rank is not None]
+    if all(value.size != ANY_SIZE for value in tensors) or len(ranks) != len(tensors):
+        return False
+    widest = max(ranks)
+    surely = widest if widest < SOME_RANK else widest - SOME_RANK + 1
+    if any(surely < value.rank < widest for value in tensors if value.rank is not None):
+        return False
+    rows = [value.size for value in tensors if value.rank == widest]
+    return ANY_SIZE in rows and all(size in (None, 0, 1, ANY_SIZE) for size in rows)
 
 
 def _form(row: Row, bound: dict[str, Any]) -> str:

@@ -23,12 +23,14 @@ from devlint.analysis.results import (
     is_any_content,
     is_floating,
     loaded_tensor,
+    may_lack_rows,
     shape,
 )
 from devlint.analysis.rows import apply_row
 from devlint.analysis.snapshots import separate
 from devlint.analysis.tensor_methods import METHODS
 from devlint.analysis.values import (
+    ANY_SIZE,
     BOOL,
     COUNT,
     DTYPE,
@@ -194,6 +196,8 @@ def tensor_binary(
     made.is_element = made.rank is None and main.is_element
     if main.size == 0:
         made.size = 0  # of placeholders, another one
+    elif may_lack_rows([left, right]):
+        made.size = ANY_SIZE
     made.dtype = _common_dtype(operator, left, right)
     return made
 

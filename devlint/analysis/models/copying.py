@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import call_value
+from devlint.analysis.attribute_dicts import HELD
 from devlint.analysis.classes import find
 from devlint.analysis.derived import Kept
 from devlint.analysis.dispatch import Call, models
@@ -102,7 +103,7 @@ def _copy_instance(value: Instance, memo: dict[int, Value]) -> Value:
     made = Instance(value.cls, value.site)
     memo[id(value)] = made
     made.fields = {name: copied(item, memo) for name, item in value.fields.items()}
-    made.state = Kept({name: _copy_raw(item, memo) for name, item in value.state.items()})
+    made.state = Kept({name: _copy_raw(item, memo) for name, item in value.state.items() if name != HELD})
     if value.module is not None:
         made.module = copy_module_state(value.module, memo)
     return made
