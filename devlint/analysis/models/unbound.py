@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_method
 from devlint.analysis.dispatch import METHODS, MODELS, UNBOUND, Call, Model
 from devlint.analysis.instances import model_method
+from devlint.analysis.models.collections import DICTS, LISTS
 from devlint.analysis.values import UNKNOWN, Instance, Mapping, Sequence, Value
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
-
-_CONTAINERS: Final = ("builtins.dict", "builtins.list", "collections.OrderedDict", "collections.UserDict")
 
 
 def _of_container(path: str, name: str) -> Model:
@@ -28,7 +27,7 @@ def _of_container(path: str, name: str) -> Model:
     return run
 
 
-for _path in _CONTAINERS:
+for _path in (*DICTS, *LISTS):
     for _name in METHODS[_path]:
         _whole = f"{_path}.{_name}"
         if _whole not in MODELS:
