@@ -68,8 +68,8 @@ class Outcome:
     """How a run ended, and what was observed. `ended`: `ran`, `raised`, `exited` (by itself, with a status that is not
     0) or `died` (ended from outside or without a word); `error` is `Type: text`, or why it died. `frames` are the
     project's (path, row) on the way to the error, innermost last, and `column` that of the innermost (UTF-8 bytes from
-    0). `counted`: simulated CUDA has noticed what is `silent` and the moves and waits of `lines`. The others:
-    `devlint.confirm.player.play`."""
+    0). `counted`: simulated CUDA has noticed what is `silent` and the moves and waits of `lines`. `driver`: torch is
+    built for GPUs, and asked their driver. The others: `devlint.confirm.player.play`."""
 
     world: str
     ended: str
@@ -80,6 +80,7 @@ class Outcome:
     reached: Mapping[int, int] = field(default_factory=dict)
     records: Mapping[int, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     counted: bool = False
+    driver: bool = False
     silent: tuple[tuple[str, tuple[str, int], tuple[str, int]], ...] = ()
     lines: Mapping[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     visible: Mapping[str, Any] = field(default_factory=dict)
@@ -100,6 +101,7 @@ class Outcome:
             reached={int(probe): count for probe, count in answer.get("reached", {}).items()},
             records={int(probe): records for probe, records in answer.get("records", {}).items()},
             counted=answer.get("counted", False),
+            driver=answer.get("driver", False),
             silent=tuple((kind, tuple(where), tuple(cause)) for kind, where, cause in answer.get("silent", ())),
             lines={(path, row): (moves, waits) for path, row, moves, waits in answer.get("lines", ())},
             visible=answer.get("visible", {}),

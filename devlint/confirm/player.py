@@ -56,7 +56,7 @@ def play(request: Request, private: str) -> Answer:
     """
     recorder = Recorder()
     main = _set_up(request, private, recorder)
-    answer: Answer = {"ended": "ran", "error": None, "errors": [], "frames": []}
+    answer: Answer = {"ended": "ran", "error": None, "errors": [], "frames": [], "driver": asks_driver(request)}
     try:
         code = compile(_tree(request["path"], request["text"], request["probes"]), request["path"], "exec")
         exec(code, main.__dict__)

@@ -94,7 +94,7 @@ def rule(claim: Claim, outcome: Outcome, evidence: Evidence) -> Ruling:
             return ruling("right", None, said.text)
         if said is not None and said.wrong is not None:
             return ruling("wrong" if said.wrong else "right", said.wrong, said.text)
-        return _silent_unknown(claim, outcome, evidence, ruling)
+        return _silent_unknown(claim, outcome, evidence, said.text if said is not None else "", ruling)
     if predicted == "breaks":
         return _rule_break(claim, outcome, evidence, frames, told, ruling)
     if said is not None and said.wrong:
@@ -102,6 +102,8 @@ def rule(claim: Claim, outcome: Outcome, evidence: Evidence) -> Ruling:
     if outcome.ended == "ran":
         return ruling("runs", True)
     if any(matches(error, text) for error in _errors(claim) for text in told) and _at(frames, claim.crash_rows):
+        if outcome.driver and outcome.world == "cpu":
+            return ruling("unknown", None, "in this world torch is a CPU build, and not one for GPUs", masked=True)
         return ruling("breaks", False, _first_line(told[0]))
     other = explained(outcome, frames, told, evidence.others, claim)
     if other is not None:
@@ -154,7 +156,7 @@ def _rival(claim: Claim, outcome: Outcome, frames: Sequence[Row], others: Iterab
     )
 
 
-def _silent_unknown(claim: Claim, outcome: Outcome, evidence: Evidence, ruling: Any) -> Ruling:
+def _silent_unknown(claim: Claim, outcome: Outcome, evidence: Evidence, why: str, ruling: Any) -> Ruling:
     told = [text for text in (outcome.error, *outcome.errors) if text]
     frames = [evidence.rows.get(frame, frame) for frame in outcome.frames]
     result: Ruling
@@ -167,7 +169,7 @@ def _silent_unknown(claim: Claim, outcome: Outcome, evidence: Evidence, ruling: 
     elif not outcome.reached.get(2 * claim.number, 0):
         result = ruling("unknown", None, "the line is not reached")
     else:
-        result = ruling("unknown", None, "nothing there can be observed in a run")
+        result = ruling("unknown", None, why or "nothing there can be observed in a run")
     return result
 
 

@@ -17,6 +17,7 @@ from devlint.confirm.confirming import Options, confirm
 from devlint.confirm.machines import Machines, Outcome, Program
 from devlint.confirm.observations import observe
 from devlint.confirm.sandbox import Limits
+from devlint.confirm.verdicts import Evidence, rule
 from devlint.files import find_files
 from devlint.linter import lint
 
@@ -152,3 +153,25 @@ def test_what_only_simulated_cuda_notices_is_not_refuted_without_it(tmp_path: Pa
     unnoticed, noticed = observe(claim, outcome), observe(claim, replace(outcome, counted=True))
     assert unnoticed is not None and unnoticed.wrong is None
     assert noticed is not None and noticed.wrong is False
+
+
+PARALLEL = """\
+import torch
+from torch import nn
+
+model = nn.DataParallel(nn.Linear(2, 2), device_ids=[0, 1])
+print(model(torch.rand(2, 2)))
+"""
+
+
+def test_a_build_for_gpus_is_no_cpu_build(tmp_path: Path) -> None:
+    """Without a GPU it refuses the numbers that a CPU build doesn't look at: that is no word against a finding."""
+    path = tmp_path / "program.py"
+    path.write_text(PARALLEL, encoding="utf-8")
+    report = lint(find_files([str(tmp_path)], Resolver(Overrides(), None, True)).files)
+    claim = next(claim for claim in claims_of(report) if claim.finding.code == "DEV101")
+    assert claim.predicted("cpu") == "runs"
+    error = "AssertionError: Invalid device id"
+    outcome = Outcome("cpu", "raised", error, frames=((str(path), 4),), reached={2 * claim.number: 1})
+    assert rule(claim, outcome, Evidence()).agrees is False
+    assert rule(claim, replace(outcome, driver=True), Evidence()).agrees is None
