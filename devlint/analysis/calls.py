@@ -80,10 +80,10 @@ def invoke(
 ) -> Value:
     """Run a user function with these arguments.
 
-    Bounded: depth 24, the same function three times on the stack (nine times on the way down a structure), 12 distinct
-    contexts of a function in one run (more where they took 400 steps or a fifth of the run's budget at most together),
-    500 steps in other files than the one that is entered by protocol; past that the result is CUT. A call in a context
-    that was seen with an unchanged heap is answered from memory.
+    Bounded: depth 24, the same function three times on the stack (nine times on the way down a structure or a count),
+    12 distinct contexts of a function in one run (more where they took 400 steps or a fifth of the run's budget at most
+    together), 500 steps in other files than the one that is entered by protocol; past that the result is CUT. A call in
+    a context that was seen with an unchanged heap is answered from memory.
     """
     if function.attributes:
         if machine.trace is not None and SCRIPTED in function.attributes:
@@ -192,14 +192,30 @@ def _count_context(machine: Machine, node: ir.Function, steps: int, before: int,
 
 
 def _descends(machine: Machine, node: ir.Function, arguments: Call, receiver: Value | None) -> bool:
-    """Whether a function calls itself on a part of what it was given."""
+    """Whether a function calls itself on a part of what it was given, or on another number: `build(depth - 1)`."""
     outer = next((active for active in reversed(machine.activations) if active.frame.function is node), None)
     if outer is None:
         return False
+    if _counts(outer.call.positional, arguments.positional) or _counts(
+        outer.call.keywords.values(), [arguments.keywords.get(name, NONE) for name in outer.call.keywords]
+    ):
+        return True
     whole = (outer.receiver, *outer.call.positional, *outer.call.keywords.values())
     parts = {_key(part) for value in whole for part in _parts(value) if part.__class__ is not Unknown}
     given = (receiver, *arguments.positional, *arguments.keywords.values())
     return bool(parts) and any(_key(value) in parts for value in given if value is not None)
+
+
+def _counts(before: Iterable[Value], now: Iterable[Value]) -> bool:
+    """Whether an argument is a known number, and was another one in the call around."""
+    return any(
+        isinstance(old, Const)
+        and isinstance(new, Const)
+        and old.value.__class__ is int
+        and new.value.__class__ is int
+        and old.value != new.value
+        for old, new in zip(before, now, strict=False)
+    )
 
 
 def _parts(value: Value | None) -> Iterable[Value]:

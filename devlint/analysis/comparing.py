@@ -64,6 +64,11 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
     machine.step()
     left = EVALUATE[node.left.__class__](machine, node.left, frame)
     right = EVALUATE[node.right.__class__](machine, node.right, frame)
+    return compare(machine, left, right, node, frame)
+
+
+def compare(machine: Machine, left: Value, right: Value, node: ir.Compare, frame: Frame) -> Value:
+    """What a comparison gives of these sides, however they were come by."""
     symbol = node.operator
     if symbol in ("is", "is-not"):
         if is_none(right) and may_lack(machine, left, node.left):

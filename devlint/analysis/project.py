@@ -85,6 +85,7 @@ class Project:
         self.kept: dict[ir.Module | ir.Function, frozenset[tuple[str, str]]] = {}
         """The names that a function or file assigns, each with the name of what it is given."""
         self.questions: dict[ir.Node, tuple[ChoiceKey, bool]] = {}
+        self.case_tests: dict[ir.Node, ir.Compare] = {}
         """What conditions without a name ask, and with which polarity."""
         self.joined: dict[str, bool] = {}
         """Whether a named condition is made of others by `and`, or by `or`."""

@@ -344,6 +344,93 @@ match torch.cuda.device_count():
         place = f"cuda:{n - 1}"
 a = torch.zeros(1, device=place)  #= last
 """,
+    "match: members, mappings, rests and guards": """
+import enum
+class Kind(enum.Enum):
+    HOST = 1
+    GPU = 2
+def of_kind(kind):
+    match kind:
+        case Kind.HOST:
+            return torch.zeros(1)
+        case Kind.GPU:
+            return torch.zeros(1, device=device)
+def of_settings(settings):
+    match settings:
+        case {"kind": "host", "size": n}:
+            return torch.zeros(n)
+        case {"kind": "gpu", "size": n, **rest}:
+            return torch.zeros(n, device=rest["where"])
+def of_items(items):
+    match items:
+        case []:
+            return None
+        case [first]:
+            return first
+        case [first, *others, _]:
+            return others[0]
+def of_number(number):
+    match number:
+        case int(n) if n > 7:
+            return torch.zeros(n, device=device)
+        case int() | float():
+            return torch.zeros(1)
+def of_what_may_be_none(value):
+    match value:
+        case None:
+            return torch.zeros(1)
+        case torch.Tensor():
+            return value.to(device)
+a = of_kind(Kind.HOST)  #= cpu
+b = of_kind(Kind.GPU)  #= gpu
+c = of_settings({"kind": "host", "size": 2})  #= cpu
+d = of_settings({"kind": "gpu", "size": 2, "where": device})  #= gpu
+e = of_items([torch.zeros(1), torch.zeros(1, device=device), 1])  #= gpu
+f = of_items((torch.zeros(1),))  #= cpu
+g = of_number(8)  #= gpu
+h = of_number(2)  #= cpu
+i = of_what_may_be_none(None)  #= cpu
+j = of_what_may_be_none(torch.zeros(1))  #= gpu
+""",
+    "match: positional patterns of classes": """
+from dataclasses import dataclass
+from typing import NamedTuple
+@dataclass
+class Move:
+    tensor: torch.Tensor
+    place: str = "here"
+class Pair(NamedTuple):
+    first: torch.Tensor
+    second: torch.Tensor
+class Named:
+    __match_args__ = ("held",)
+    def __init__(self, held):
+        self.held = held
+def handle(message):
+    match message:
+        case Move(tensor, "there"):
+            return tensor
+        case Move(tensor):
+            return tensor.to(device)
+        case Pair(_, second):
+            return second
+        case Named(held):
+            return held
+a = handle(Move(torch.zeros(1)))  #= gpu
+b = handle(Move(torch.zeros(1), "there"))  #= cpu
+c = handle(Pair(torch.zeros(1), torch.zeros(1, device=device)))  #= gpu
+d = handle(Named(torch.zeros(1)))  #= cpu
+""",
+    "recursion that counts": """
+def build(depth):
+    if depth == 0:
+        return torch.zeros(1, device=device)
+    return build(depth - 1)
+def rise(at, limit):
+    return torch.zeros(1) if at == limit else rise(at + 1, limit)
+a = build(6)  #= gpu
+b = rise(1, 6)  #= cpu
+""",
     "device types compared": """
 x = torch.zeros(1, device=device)
 if x.device.type == "cuda":
