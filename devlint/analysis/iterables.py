@@ -11,6 +11,7 @@ from devlint.analysis.dispatch import Call, Iteration, models
 from devlint.analysis.events import ParallelDevice
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import LAZY, ancestors, compute, index_number, join_all, pair, sequence
+from devlint.analysis.ranks import broadcast_rank
 from devlint.analysis.sequence_methods import in_order, take
 from devlint.analysis.tensors import combine
 from devlint.analysis.values import (
@@ -212,7 +213,7 @@ def sum_call(machine: Machine, call: Call) -> Value | None:
     items = values.items if start is None else [start, *values.items]
     tensors: list[Value] = [item for item in items if isinstance(item, Tensor)]
     if tensors:
-        summed: Value = combine(machine, tensors, call.node, call.frame)
+        summed: Value = combine(machine, tensors, call.node, call.frame, rank=broadcast_rank(items))
         return summed
     if not values.open:
         found = compute(machine, lambda *numbers: sum(numbers), items, call.with_arguments([]))

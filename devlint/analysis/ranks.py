@@ -313,7 +313,9 @@ def _is_reduced(bound: dict[str, Any]) -> bool:
 
 
 def _sized(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
-    """As many as sizes were given; with a dtype instead, as before."""
+    """As many as sizes were given; with a dtype instead, as before; of what needs none, as its arguments."""
+    if "creates" in row.flags and bound.get("size") is None:
+        return _broadcast(row, main, bound)
     return main.rank if is_dtype(bound.get("size")) else _from_sizes(bound)
 
 

@@ -83,6 +83,8 @@ def apply_row(machine: Machine, row: Row, call: Call, receiver: Value | None = N
                     synchronize(machine, tensor, call, f".{row.name.rpartition('.')[2]}()")
                     read_pending(machine, tensor, row.name, node, frame)
             return plain_result(row, bound)
+        if main is None and "creates" in row.flags and _are_numbers(row, bound):
+            return _create(machine, row, call, bound)
         return row_result(machine, row, main, bound, call)
     if effect in ("create", "like"):
         return _create(machine, row, call, bound)
@@ -246,6 +248,11 @@ def _meet_row(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> 
 
 def _is_number(value: Value | None) -> bool:
     return type(constant(value)) in (int, float) or (isinstance(value, Scalar) and value.kind == "number")
+
+
+def _are_numbers(row: Row, bound: dict[str, Any]) -> bool:
+    """Whether no tensor is among the arguments concerned, and nothing that may be one."""
+    return all(bound.get(name) is None or _is_number(bound[name]) for name in row.concerned)
 
 
 def _may_be_tensor(value: Value) -> bool:

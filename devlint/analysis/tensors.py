@@ -298,9 +298,11 @@ def _as_tensor(side: Value) -> Value:
     return Tensor("cpu", side.rank)
 
 
-def combine(machine: Machine, values: list[Value], node: ir.Node, frame: Frame, operation: str = "") -> Value:
-    """The elementwise combination of values, for builtins such as `sum`."""
+def combine(
+    machine: Machine, values: list[Value], node: ir.Node, frame: Frame, operation: str = "", rank: int | None = None
+) -> Value:
+    """The elementwise combination of values, for builtins such as `sum`; with so many dimensions."""
     main, clashed = meet(machine, [Part(value, "combine", None) for value in values], operation or "add", node, frame)
     if clashed:
         return Tensor(POISON)
-    return UNKNOWN if main is None else derived(main, None)
+    return UNKNOWN if main is None else derived(main, rank)
