@@ -18,6 +18,7 @@ from devlint.analysis.classes import external_bases, find
 from devlint.analysis.constants import as_text
 from devlint.analysis.dispatch import METHODS, Call, method_models, models
 from devlint.analysis.formatting import refuse_format
+from devlint.analysis.gpu_numbers import handed_on
 from devlint.analysis.host import note_wait, read_pending
 from devlint.analysis.loads import take_for_data
 from devlint.analysis.machine import Crash
@@ -62,7 +63,8 @@ def _number(convert: type[int] | type[float]) -> Callable[[Machine, Call], Value
             return NUMBER if call.open else const(convert(0))
         value = call.positional[0]
         if isinstance(value, Const):
-            return compute(machine, convert, call.positional, call) or NUMBER
+            found = compute(machine, convert, call.positional, call)
+            return NUMBER if found is None else handed_on(machine, value, found)
         if isinstance(value, Tensor):
             call_method(machine, value, "item", call.with_arguments([]))
             return NUMBER
@@ -101,7 +103,7 @@ def text(machine: Machine, call: Call) -> Value | None:
     known = as_text(value)
     if known is not None and isinstance(known.value, str):
         return known
-    return _text_of_class(value) or compute(machine, str, call.positional, call) or STRING
+    return _text_of_class(value) or handed_on(machine, value, compute(machine, str, call.positional, call) or STRING)
 
 
 def _text_of_class(value: Value) -> Value | None:

@@ -12,6 +12,7 @@ from devlint.analysis.derived import DeviceText
 from devlint.analysis.devices import counts_devices, indexed_device_name
 from devlint.analysis.dispatch import ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
 from devlint.analysis.formatting import refuse_formats
+from devlint.analysis.gpu_numbers import handed_on, note_name
 from devlint.analysis.lacking import LACKED, read_lacking
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import (
@@ -115,7 +116,9 @@ def const_method(machine: Machine, value: Const, name: str, call: Call) -> Value
     found = compute(machine, function, call.positional, call)
     if found is None:
         return text_result(name) if isinstance(value.value, (str, bytes)) else NUMBER
-    return value if isinstance(found, Const) and found.value == value.value and value.site else found
+    if isinstance(found, Const) and found.value == value.value and value.site:
+        return value
+    return handed_on(machine, value, found)
 
 
 def text_result(name: str) -> Value:
@@ -145,8 +148,14 @@ def _format(machine: Machine, value: Const, call: Call) -> Value:
     if len(known.positional) < len(texts) or len(known.keywords) < len(keywords):
         return STRING
     found = compute(machine, value.value.format, known.positional, known)
+    if found is None:
+        return STRING
     number = next((text.site for text in texts if text is not None and text.value == -1), None)
-    return STRING if found is None else Const(found.value, number) if number and isinstance(found, Const) else found
+    if number and isinstance(found, Const):
+        return Const(found.value, number)
+    for text in (*texts, *keywords.values()):
+        note_name(machine, text, found)
+    return found
 
 
 def as_text(value: Value) -> Const | None:
@@ -261,7 +270,9 @@ def arithmetic(machine: Machine, operator: str, left: Const, right: Const, node:
         machine.loss.indices.add(site.key)
         return Const(found, site)
     asked = right.site if operator == "%" and b == -1 else None  # where `get_device()` said so
-    return const(found, (asked or site) if isinstance(found, str) else None)
+    made = const(found, (asked or site) if isinstance(found, str) else None)
+    note_name(machine, right, made)
+    return made
 
 
 def is_cheap(operator: str, a: Any, b: Any) -> bool:

@@ -14,6 +14,7 @@ from devlint.analysis.events import (
     InvalidDevice,
     Site,
 )
+from devlint.analysis.gpu_numbers import is_chosen
 from devlint.analysis.machine import FIRST_GPU, Crash
 from devlint.analysis.missing import UseKind, gone, missing_accelerator, unavailable
 from devlint.analysis.values import (
@@ -111,7 +112,7 @@ def resolve(
                 )
                 return gone(machine)
         return None
-    return use(machine, device_type, index, node, frame, operation, literal, kind)
+    return use(machine, device_type, index, node, frame, operation, literal, kind, is_chosen(machine, value))
 
 
 def invalid(
@@ -246,8 +247,10 @@ def use(
     operation: str,
     literal: Site | None = None,
     kind: UseKind = "use",
+    chosen: bool = False,
 ) -> str | None:
-    """Use a device of this type: its canonical name, or POISON when the world does not have it."""
+    """Use a device of this type: its canonical name, or POISON when the world does not have it. `chosen`: an option
+    says which."""
     site = machine.site(node, frame)
     if literal is not None and device_type != "cpu" and DeviceNamed in machine.wanted and not machine.protocol:
         machine.emit(DeviceNamed, site, literal, text=device_type if index is None else f"{device_type}:{index}")
@@ -272,7 +275,7 @@ def use(
         return unavailable(machine, device_type, index, site, operation, literal, kind, node=node)
     if count == 0:
         machine.consulted.add("count" if machine.world.device_count else "named")
-        return unavailable(machine, device_type, index, site, operation, literal, kind, node=node)
+        return unavailable(machine, device_type, index, site, operation, literal, kind, node=node, chosen=chosen)
     if machine.worker is not None:
         machine.emit(
             CudaInWorker,
@@ -292,7 +295,7 @@ def use(
         if index is None:
             return some_gpu(machine, count)
     if index >= count:
-        return unavailable(machine, device_type, index, site, operation, literal, kind, node=node)
+        return unavailable(machine, device_type, index, site, operation, literal, kind, node=node, chosen=chosen)
     return f"cuda:{index}"
 
 
@@ -360,6 +363,14 @@ def torch_device(machine: Machine, call: Call) -> Value | None:
     """`torch.device("cuda:0")`, `torch.device("cuda", 0)`, `torch.device(0)`: touches nothing."""
     first = call.argument(0, "type") or call.argument(0, "device")
     index = call.argument(1, "index")
+    made = _device(machine, first, index, call)
+    for given in (first, index):
+        if is_chosen(machine, given) and isinstance(made, DeviceValue) and made.site is not None:
+            machine.gpu_numbers.add(made.site.key)
+    return made
+
+
+def _device(machine: Machine, first: Value | None, index: Value | None, call: Call) -> Value | None:
     if isinstance(first, DeviceValue):
         return DeviceValue(first.type, first.index, first.site)
     if isinstance(first, Sequence) and several(machine, first, call.node, call.frame, "torch.device") == POISON:

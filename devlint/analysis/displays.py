@@ -11,6 +11,7 @@ from devlint.analysis.constants import as_text
 from devlint.analysis.devices import indexed_device_name
 from devlint.analysis.dispatch import Iteration, evaluates
 from devlint.analysis.frames import Frame, Locals
+from devlint.analysis.gpu_numbers import is_chosen
 from devlint.analysis.host import read_pending
 from devlint.analysis.narrowing import narrow
 from devlint.analysis.plain import NotConstant, join_all, key_of, path_text, without_repeats
@@ -151,10 +152,11 @@ def evaluate_fstring(machine: Machine, node: ir.FString, frame: Frame) -> Value:
     """An f-string: known when its fields are."""
     text = ""
     known = True
-    of_device = False
+    of_device = chosen = False
     site = machine.site(node, frame)
     for part in node.parts:
         value = machine.evaluate(part, frame)
+        chosen = chosen or is_chosen(machine, value)
         of_device = of_device or isinstance(value, DeviceValue)
         if isinstance(value, Const):
             text += str(value.value)
@@ -174,4 +176,6 @@ def evaluate_fstring(machine: Machine, node: ir.FString, frame: Frame) -> Value:
             if text in ("cuda:", "cuda") and isinstance(value, (Unknown, Scalar)):
                 return indexed_device_name(machine, node, frame)
             known = False
+    if known and chosen:
+        machine.gpu_numbers.add(site.key)
     return Const(text, site) if known else TEXT_OF_DEVICE if of_device else Scalar(kind="string")

@@ -73,8 +73,15 @@ def is_program(module: ir.Module, is_document: bool) -> bool:
         isinstance(statement, (ir.For, ir.While, ir.With))
         or _called(statement) is not None
         or _acts_by_branch(statement)
+        or _parses(statement)
         for statement in module.body
     )
+
+
+def _parses(statement: ir.Stmt) -> bool:
+    """Whether a statement keeps what the command line says."""
+    value = statement.value if isinstance(statement, ir.Assign) else None
+    return isinstance(value, ir.Call) and last_name(value.function) in ("parse_args", "parse_known_args")
 
 
 def _called(statement: ir.Stmt) -> ir.Expr | None:

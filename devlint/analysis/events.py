@@ -192,7 +192,8 @@ class DeviceUnavailable(Event):
     index exists on the machine but not in CUDA_VISIBLE_DEVICES.
     `evidence`: the program asks for availability, has a device flag or a CPU branch: it means to run without a GPU.
     `guarded`: it happened under a user's own flag that is true (then DEV101/102/107 are silent); `is_option`: it is the
-    default of an option, which stands guard unless the program asks elsewhere whether that device is there.
+    default of an option, which stands guard unless the program asks elsewhere whether that device is there, or has the
+    number that an option gives. `is_visible_by_option`: an option says which GPUs are visible.
     `further`: how many more uses follow in the program. `cause`: whether it comes after another that ended the run.
     """
 
@@ -209,6 +210,7 @@ class DeviceUnavailable(Event):
     is_option: bool = False
     further: int = 0
     cause: Literal["", "follows"] = ""
+    is_visible_by_option: bool = False
     visible: str | None = None  # the text of CUDA_VISIBLE_DEVICES where the program set it
 
 

@@ -35,7 +35,11 @@ def decide_branch(machine: Machine, node: ir.If, frame: Frame) -> Decision:
         machine.branching = around
     if len(machine.evidence) > known:
         without = node.body if decision.truth is not machine.has_cuda else node.orelse
-        harmless = not node.orelse and all(_needs_no_guard(statement, frame) for statement in node.body)
+        by_option = all(kind == "option" for kind, _ in list(machine.evidence)[known:])
+        harmless = not node.orelse and all(
+            _needs_no_guard(statement, frame) or (by_option and _chooses_current(statement, frame))
+            for statement in node.body
+        )
         if harmless or (decision.truth is not None and _leaves(without)):
             forget_evidence(machine, known)
         else:
@@ -176,6 +180,18 @@ def _needs_no_guard(statement: ir.Stmt, frame: Frame) -> bool:
     path = outside_path(statement.value.function, frame)
     row = table.lookup(path)
     return path in _MEASURES or (row is not None and row.effect == "harmless")
+
+
+def _chooses_current(statement: ir.Stmt, frame: Frame) -> bool:
+    """Whether a statement makes a GPU the current one, or the only visible one: `if args.gpu is not None:
+    os.environ["CUDA_VISIBLE_DEVICES"] = args.gpu` asks which, and the next lines show whether there may be none."""
+    if isinstance(statement, ir.Assign):
+        items = [target for target in statement.targets if isinstance(target, ir.Subscript)]
+        return len(items) == len(statement.targets) and all(
+            outside_path(item.value, frame) == "os.environ" for item in items
+        )
+    call = statement.value if isinstance(statement, ir.ExprStatement) else None
+    return isinstance(call, ir.Call) and outside_path(call.function, frame) == "torch.cuda.set_device"
 
 
 def _asks_cuda(node: ir.Node) -> bool:

@@ -178,6 +178,8 @@ def _note_need(machine: Machine, name: str, path: str) -> None:
         return
     if ancestors(_MISSING).isdisjoint(machine.expected):
         machine.evidence["needs a GPU", path] = None
+        if libraries.fails_without_gpu(name) and not machine.has_cuda:
+            machine.store.set(machine.state, "alive", False)
     elif not machine.world.has_cuda:
         raise Crash(_MISSING)
 

@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 from devlint.analysis.events import AcceleratorMissing, AvailabilityNotCalled, DeviceUnavailable, ParallelDevice, Site
+from devlint.analysis.gpu_numbers import is_chosen
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import ancestors
 from devlint.analysis.values import POISON, SOME_INDEX, UNKNOWN, Const, DeviceValue, Lost, Value
@@ -30,8 +31,10 @@ def unavailable(
     kind: UseKind = "use",
     error: str = "",
     node: ir.Node | None = None,
+    chosen: bool = False,
 ) -> str | None:
-    """Tell that this world does not have a device; `error` is what is raised, if that is not torch's own."""
+    """Tell that this world does not have a device; `error` is what is raised, if that is not torch's own. `chosen`: an
+    option of the program says which."""
     if machine.protocol and not machine.importing:
         if machine.trying:
             raise Crash
@@ -63,8 +66,9 @@ def unavailable(
         at_import=machine.importing > 0 and (not machine.path or _is_run_by_import(machine, site)),
         hidden=hidden,
         guarded=machine.guards > 0,
-        is_option=_is_an_option(machine, literal, index),
+        is_option=_is_an_option(machine, literal, index, chosen),
         visible=state.visible_text,
+        is_visible_by_option=is_chosen(machine, state.environment.get("CUDA_VISIBLE_DEVICES")),
         cause="" if state.alive or (index and literal) or _writes_index(node, index) else "follows",
     )
     if asks_aside(kind, operation):
@@ -86,10 +90,12 @@ def _is_run_by_import(machine: Machine, site: Site) -> bool:
     return True
 
 
-def _is_an_option(machine: Machine, literal: Site | None, index: int | None) -> bool:
-    """Whether the user may say another device: this one is an option's default. Who leaves the option alone has said
-    nothing of a second GPU."""
-    return literal is not None and literal.key in machine.options and not index
+def _is_an_option(machine: Machine, literal: Site | None, index: int | None, chosen: bool) -> bool:
+    """Whether the user may say another device: this one is an option's default, or one further than the first has the
+    number that an option gives."""
+    if index:
+        return chosen or (literal is not None and literal.key in machine.gpu_numbers)
+    return literal is not None and literal.key in machine.options
 
 
 def _note_misled(machine: Machine) -> None:

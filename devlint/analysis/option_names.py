@@ -71,6 +71,18 @@ _FLAG = re.compile(
 )
 
 
+_WHICH = re.compile(
+    r"(visible_|cuda_visible_|cuda_|gpu_)?(?P<one>gpu|cuda|device)(?P<many>s?)(?P<number>_?(id|idx|index|no|list)s?)?"
+)
+
+
+def says_which_gpu(name: str, is_text: bool) -> bool:
+    """Whether an option says which GPU, or with a text which of them: `gpu`, `gpu_ids`, `visible_devices`. A number of
+    GPUs, `gpus=2`, is another matter."""
+    found = _WHICH.fullmatch(name.lower().strip("_"))
+    return found is not None and (is_text or not found["many"] or bool(found["number"]))
+
+
 def is_gpu_flag(key: str) -> bool:
     """Whether an option of the program is there to run it without a GPU, or with one: `args.no_cuda`, `opt['cpu']`.
 

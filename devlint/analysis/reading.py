@@ -73,7 +73,7 @@ def weigh_evidence(
         if not isinstance(event, DeviceUnavailable):
             kept[key] = event
             continue
-        if event.is_option and event.root.key not in doubted:
+        if event.is_option and not event.index and event.root.key not in doubted:
             event = dataclasses.replace(event, guarded=True)
         evidence = _speaks_for(event, meant, entry) or (event.literal is not None and event.literal.key in doubted)
         if event.cause == "follows" and event.root.key in alive:
@@ -82,7 +82,8 @@ def weigh_evidence(
             follow_ups.add(event.root.key)
             continue
         if event.index:
-            kept[key] = dataclasses.replace(event, evidence=evidence)
+            unasked = event.is_option and ("availability", event.site.path) not in found
+            kept[key] = dataclasses.replace(event, evidence=evidence, unasked=unasked or event.unasked)
             continue
         if not evidence and (launched or event.device.endswith(":?")):
             continue  # each process takes its own GPU: a program that is launched on GPUs

@@ -466,7 +466,9 @@ def _unasked(event: Event, is_advice: bool) -> Event:
 
 def _asked(event: Event) -> Event:
     """A file that asks for CUDA where it is imported does not go without saying for several GPUs."""
-    return replace(event, evidence=True) if isinstance(event, DeviceUnavailable) and event.index else event
+    if not isinstance(event, DeviceUnavailable) or not event.index:
+        return event
+    return replace(event, evidence=True, unasked=False)
 
 
 def _is_switched(event: Event) -> bool:

@@ -97,14 +97,16 @@ def missing_index(event: DeviceUnavailable, context: TextContext) -> Iterator[Di
     device = f"{event.device.partition(':')[0]}:{event.index}"
     message = f"`{context.text(site)}` names {device}, which a machine with fewer GPUs does not have"
     help_text = f"use it only where `torch.cuda.device_count() > {event.index}`, or let the caller choose the device"
-    severity: Severity | None = "advice" if in_document(event) or _is_for_several(event) else None
+    mild = in_document(event) or event.unasked or _is_for_several(event)
+    severity: Severity | None = "advice" if mild else None
     yield Diagnosis(site, message, event, trail(event, site), help_text, severity=severity)
 
 
 def _is_for_several(event: DeviceUnavailable) -> bool:
-    """Whether the program itself has asked for that many GPUs, and never whether there is one."""
+    """Whether the program itself has asked for that many GPUs, and never whether there is one, or its user has."""
     chosen = event.visible.split(",") if event.visible is not None else []
-    return event.index is not None and event.index < len(chosen) and not event.evidence
+    is_among = event.index is not None and event.index < len(chosen)
+    return is_among and (event.is_visible_by_option or not event.evidence)
 
 
 @RULE.on(MixedDevices)

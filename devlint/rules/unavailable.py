@@ -29,7 +29,7 @@ def severity(event: DeviceUnavailable) -> Severity | None:
     shows; else the rule's own."""
     if in_document(event):
         return "advice"
-    hidden = event.visible is not None and event.world != "cpu"
+    hidden = event.visible is not None and event.world != "cpu" and not event.is_visible_by_option
     return None if event.evidence or hidden else "advice"
 
 

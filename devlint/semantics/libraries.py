@@ -359,10 +359,19 @@ def exports(module: str, name: str) -> bool:
 
 _FOR_GPUS = frozenset(
     "MultiScaleDeformableAttention amp_C apex awq_ext awq_inference_engine causal_conv1d cucim cudf cugraph cuml cupy "
-    "exllama_kernels exllamav2_kernels flash_attn flashinfer mamba_ssm nvdiffrast nvidia pycuda tensorrt tinycudann "
-    "torch2trt torch_tensorrt transformer_engine".split()
+    "diff_gaussian_rasterization exllama_kernels exllamav2_kernels flash_attn flashinfer lietorch_extras mamba_ssm "
+    "nvdiffrast nvidia pycuda selective_scan_cuda simple_knn tensorrt tinycudann torch2trt torch_tensorrt "
+    "transformer_engine".split()
 )
 """Packages that are built for CUDA alone, by their own installation pages."""
+
+
+_FAIL_WITHOUT = frozenset(
+    "MultiScaleDeformableAttention amp_C awq_ext awq_inference_engine causal_conv1d diff_gaussian_rasterization "
+    "exllama_kernels exllamav2_kernels flash_attn lietorch_extras mamba_ssm selective_scan_cuda simple_knn "
+    "tinycudann".split()
+)
+"""Those of them that are compiled kernels, or import such at once: without CUDA they can't be built, nor imported."""
 
 
 _MOVERS = re.compile(
@@ -388,3 +397,8 @@ def holds_nothing(path: str) -> bool:
 def needs_gpu(path: str) -> bool:
     """Whether a module belongs to a package that can't be used without a GPU."""
     return path.partition(".")[0] in _FOR_GPUS
+
+
+def fails_without_gpu(path: str) -> bool:
+    """Whether a module belongs to a package that can't even be imported without one."""
+    return path.partition(".")[0] in _FAIL_WITHOUT

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value, truth
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models
+from devlint.analysis.gpu_numbers import read, says_which
 from devlint.analysis.machine import Crash, text_of
 from devlint.analysis.models.command_lines import (
     FLAGS,
@@ -235,21 +236,17 @@ _ANSWERS: Final = frozenset({"", "true", "false", "yes", "no", "on", "off", "t",
 
 
 def _says_which(default: Value) -> bool:
-    """Whether an option is about which GPU, by its default: `--gpu "0"`, `--gpu 0`, `--gpu "all"`. A program that takes
-    -1 for the CPU asks for it, which is evidence of its own."""
+    """Whether an option is about which GPU, by its default: `--gpu "0"`, `--gpu 0`, `--gpu "all"`; 1 may be a yes. A
+    program that takes -1 for the CPU asks for it, which is evidence of its own."""
     names = default.value if isinstance(default, Const) else None
     if not isinstance(names, str):
-        return _is_first(default)
+        number = constant(default)
+        return isinstance(number, int) and not isinstance(number, bool) and (number == 0 or number > 1)
     return (
         names.strip().lower() not in _ANSWERS
         and (names.isalpha() or names.replace(",", "").isdigit())
         and (parse_device(names) is None)
     )
-
-
-def _is_first(default: Value) -> bool:
-    """Whether it is 0, the first GPU."""
-    return isinstance(default, Const) and default.value == 0 and not isinstance(default.value, bool)
 
 
 def _namespace(machine: Machine, instance: Instance, call: Call, others: bool) -> Value:
@@ -312,10 +309,8 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
         site = machine.site(call.node, call.frame)
         machine.ranks.add(site.key)
         return Const(constant(default), site)
-    if is_gpu_flag(option.dest) and _is_first(default):
-        site = machine.site(call.node, call.frame)
-        machine.gpu_numbers.add(site.key)
-        return Const(constant(default), site)
+    if says_which(option.dest, default):
+        return read(machine, default, machine.site(call.node, call.frame))
     return default
 
 

@@ -14,6 +14,7 @@ from devlint.analysis.models import library
 from devlint.analysis.models.torch_data import LOADER, PLACED
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.opaque import ask_for_fewer_bits
+from devlint.analysis.plain import pair
 from devlint.analysis.values import (
     NONE,
     UNKNOWN,
@@ -28,6 +29,7 @@ from devlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
+    const,
     constant,
 )
 from devlint.semantics import libraries, table
@@ -51,6 +53,14 @@ def trainer(machine: Machine, call: Call) -> Value | None:
     if wanted and machine.device_count == 0 and not machine.trying:
         machine.crash(None, machine.site(call.node, call.frame))
     return None
+
+
+@models("mmcv.runner.get_dist_info", "mmengine.dist.get_dist_info")
+def rank_and_size(machine: Machine, call: Call) -> Value | None:
+    """`rank, world_size = get_dist_info()`: one process by itself, where no group was started and no GPU is there on
+    which a launcher would have started one."""
+    alone = machine.state.collective is None and not machine.device_count
+    return pair(const(0), const(1)) if alone else UNKNOWN
 
 
 @models(

@@ -1,0 +1,102 @@
+"""Where an option says which GPU, its default is one machine's: another user gives another number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from devlint.config import Config
+from devlint.linter import check
+
+HEAD = """\
+import argparse, os, torch
+parser = argparse.ArgumentParser()
+parser.add_argument("--gpu", type=int, default=2)
+parser.add_argument("--gpus", default="0,1")
+args = parser.parse_args()
+"""
+ASKS = "print(torch.cuda.is_available() and torch.ones(2).cuda())\n"
+"""Makes a question of it, so that the program means to run without a GPU."""
+
+NUMBERS = {
+    "the number as it is": "torch.cuda.set_device(args.gpu)",
+    "the name of a device": 'print(torch.zeros(2, device=f"cuda:{args.gpu}"))',
+    "a name put together": 'print(torch.zeros(2, device="cuda:" + str(args.gpu)))',
+    "a format": 'print(torch.zeros(2, device="cuda:{}".format(args.gpu)))',
+    "a handle": 'print(torch.zeros(2).to(torch.device("cuda", args.gpu)))',
+    "one of several": 'print(torch.zeros(2).cuda([int(n) for n in args.gpus.split(",")][1]))',
+}
+
+
+def severities(folder: Path, text: str, code: str) -> list[str]:
+    (folder / "program.py").write_text(text)
+    found = check([folder / "program.py"], Config(root=folder))
+    return [finding.severity for finding in found if finding.code == code]
+
+
+@pytest.mark.parametrize("text", NUMBERS.values(), ids=NUMBERS)
+def test_a_further_gpu_that_an_option_names_is_its_users(text: str, tmp_path: Path) -> None:
+    assert severities(tmp_path, HEAD + text + "\n", "DEV101") == ["advice"]
+
+
+@pytest.mark.parametrize("text", NUMBERS.values(), ids=NUMBERS)
+def test_it_is_not_where_the_program_asks_whether_there_is_one(text: str, tmp_path: Path) -> None:
+    assert severities(tmp_path, f"{HEAD}if torch.cuda.is_available():\n    {text}\n", "DEV101") == ["error"]
+
+
+def test_a_number_that_is_written_down_is_the_authors(tmp_path: Path) -> None:
+    assert severities(tmp_path, HEAD + "torch.cuda.set_device(2)\n", "DEV101") == ["error"]
+
+
+def test_a_number_of_gpus_is_none(tmp_path: Path) -> None:
+    head = HEAD.replace('"--gpus", default="0,1"', '"--gpus", type=int, default=3')
+    assert severities(tmp_path, head + "torch.cuda.set_device(args.gpus)\n", "DEV101") == ["error"]
+
+
+@pytest.mark.parametrize(("chosen", "expected"), [("args.gpus", "advice"), ('"0,1"', "error")])
+def test_who_makes_two_visible_by_an_option_has_two(chosen: str, expected: str, tmp_path: Path) -> None:
+    text = f'os.environ["CUDA_VISIBLE_DEVICES"] = {chosen}\n{ASKS}print(torch.zeros(2, device="cuda:1"))\n'
+    assert severities(tmp_path, HEAD + text, "DEV101") == [expected]
+
+
+@pytest.mark.parametrize(("chosen", "expected"), [("str(args.gpu)", "advice"), ('"2"', "error")])
+def test_who_makes_another_visible_by_an_option_has_it(chosen: str, expected: str, tmp_path: Path) -> None:
+    text = f'os.environ["CUDA_VISIBLE_DEVICES"] = {chosen}\nprint(torch.zeros(2).cuda())\n'
+    assert severities(tmp_path, HEAD + text, "DEV102") == [expected]
+
+
+@pytest.mark.parametrize(("beside", "expected"), [("", "advice"), ("    x = x.cuda()\n", "error")])
+@pytest.mark.parametrize(
+    ("option", "side"),
+    [
+        ("default=None", 'if args.gpu:\n    os.environ["CUDA_VISIBLE_DEVICES"] = args.gpu\n'),
+        ("type=int, default=2", "if args.gpu >= 0:\n    torch.cuda.set_device(args.gpu)\n"),
+    ],
+    ids=["which are visible", "which is the current one"],
+)
+def test_who_asks_which_does_not_ask_whether(
+    option: str, side: str, beside: str, expected: str, tmp_path: Path
+) -> None:
+    head = HEAD.replace("type=int, default=2", option.replace("default=None", "type=str")) + "x = torch.zeros(2)\n"
+    assert severities(tmp_path, f"{head}{side}{beside}print(torch.ones(2).cuda())\n", "DEV102") == [expected]
+
+
+KERNELS = {
+    "at once": ("from mamba_ssm import Mamba\n", []),
+    "if they are there": ("try:\n    import mamba_ssm\nexcept ImportError:\n    mamba_ssm = None\n", ["error"]),
+    "behind an option": ("if args.gpu > 5:\n    import mamba_ssm\n", ["error"]),
+}
+
+
+@pytest.mark.parametrize(("first", "expected"), KERNELS.values(), ids=KERNELS)
+def test_kernels_that_are_imported_end_the_program_without_a_gpu(
+    first: str, expected: list[str], tmp_path: Path
+) -> None:
+    assert severities(tmp_path, HEAD + first + ASKS + "print(torch.ones(2).cuda())\n", "DEV102") == expected
+
+
+@pytest.mark.parametrize(("given", "expected"), [("world", []), ("rank", ["error"])])
+def test_one_process_by_itself_is_the_first_of_one(given: str, expected: list[str], tmp_path: Path) -> None:
+    text = f"from mmcv.runner import get_dist_info\nrank, world = get_dist_info()\nif {given} != 1:\n"
+    assert severities(tmp_path, HEAD + text + "    print(torch.ones(2).cuda())\n" + ASKS, "DEV102") == expected
