@@ -8,7 +8,7 @@ it; `devlint.analysis.reading` weighs it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import path_of
 from devlint.analysis.choices import Decision, decide
@@ -17,7 +17,7 @@ from devlint.analysis.values import Const, DeviceValue
 from devlint.analysis.visiting import held
 from devlint.semantics import table
 from devlint.syntax import ir
-from devlint.syntax.walk import last_name, walk
+from devlint.syntax.walk import dotted, last_name, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -40,6 +40,7 @@ def decide_branch(machine: Machine, node: ir.If, frame: Frame) -> Decision:
             _needs_no_guard(statement, frame) or (by_option and _chooses_current(statement, frame))
             for statement in node.body
         )
+        harmless = harmless or (not node.orelse and _only_counts(node.body, frame))
         if harmless or (decision.truth is not None and _leaves(without)):
             forget_evidence(machine, known)
         else:
@@ -192,6 +193,40 @@ def _chooses_current(statement: ir.Stmt, frame: Frame) -> bool:
         )
     call = statement.value if isinstance(statement, ir.ExprStatement) else None
     return isinstance(call, ir.Call) and outside_path(call.function, frame) == "torch.cuda.set_device"
+
+
+def _only_counts(body: list[ir.Stmt], frame: Frame) -> bool:
+    """Whether the side of a branch counts the GPUs, `h.num_gpus = torch.cuda.device_count()`, works with the number and
+    does nothing else that takes a GPU; and no condition of the file makes a question of it but whether there are
+    several: on what such a program does with one GPU nothing hangs."""
+    counts: set[str] = set()
+    for statement in body:
+        if not isinstance(statement, ir.Assign):
+            if not _needs_no_guard(statement, frame):
+                return False
+            continue
+        asked = [part for part in walk([statement.value]) if isinstance(part, ir.Attribute) and part.name in _QUESTIONS]
+        used = {dotted(part) for part in walk([statement.value])}
+        if any(part.name != "device_count" for part in asked) or not (asked or counts & used):
+            return False
+        if asked:
+            counts.update(filter(None, map(dotted, statement.targets)))
+    branches = (ir.If, ir.While, ir.Conditional)
+    tests = [part.test for part in walk(frame.namespace.module.body) if isinstance(part, branches)]
+    return bool(counts) and not any(_asks_whether(test, counts) for test in tests)
+
+
+def _asks_whether(test: ir.Expr, counts: set[str]) -> bool:
+    """Whether a condition asks more of a number of GPUs than whether there are several."""
+    several = {
+        id(part.left)
+        for part in walk([test])
+        if isinstance(part, ir.Compare) and isinstance(part.right, ir.Const) and (part.operator, part.right.value) in _SEVERAL
+    }
+    return any(dotted(part) in counts and id(part) not in several for part in walk([test]))
+
+
+_SEVERAL: Final = frozenset({(">", 1), (">=", 2), ("==", 1), ("!=", 1), ("<=", 1), ("<", 2)})
 
 
 def _asks_cuda(node: ir.Node) -> bool:

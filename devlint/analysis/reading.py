@@ -167,7 +167,7 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
         if isinstance(event, MixedDevices):
             if told.setdefault(_clash(event), event.root) != event.root:
                 continue
-            if event.root == event.site and told.setdefault(_pair(event), event.site) != event.site:
+            if event.root == event.site and _is_echo(event, told):
                 continue
             left = _left_behind(event)
             if left is not None and told.setdefault(left, event.root) != event.root:
@@ -236,11 +236,17 @@ def _clash(event: MixedDevices) -> tuple[Any, ...]:
     return event.world, event.site.key, () if known else event.root.key, *_ways(event)
 
 
-def _pair(event: MixedDevices) -> tuple[Any, ...]:
-    """What makes two clashes one, though they are in different rows: what came from the same two places met again. What
-    is not known to come from anywhere is a pair of its own."""
+def _is_echo(event: MixedDevices, told: dict[tuple[Any, ...], Site]) -> bool:
+    """Whether a clash of which nobody knows who is to blame is told already by another in the file: what came from the
+    same two places met again, be it on the other side of a branch, or what was left on the CPU met something else."""
     known = all(operand.marks for operand in event.operands)
-    return event.world, event.site.path, event.when, () if known else event.site.key, frozenset(_ways(event))
+    pair = (event.world, event.site.path, () if known else event.site.key, frozenset(_ways(event)))
+    if told.setdefault(pair, event.site) != event.site:
+        return True
+    if event.cause == "module-input":
+        return False  # each module is moved by itself
+    left = [way for way in _ways(event) if way[0] == "cpu" and len(way) > 1]
+    return any(told.setdefault((event.world, event.site.path, way), event.site) != event.site for way in left)
 
 
 def _left_behind(event: MixedDevices) -> tuple[Any, ...] | None:

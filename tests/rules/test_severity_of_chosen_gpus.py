@@ -14,6 +14,7 @@ import argparse, os, torch
 parser = argparse.ArgumentParser()
 parser.add_argument("--gpu", type=int, default=2)
 parser.add_argument("--gpus", default="0,1")
+parser.add_argument("--launcher")
 args = parser.parse_args()
 """
 ASKS = "print(torch.cuda.is_available() and torch.ones(2).cuda())\n"
@@ -100,3 +101,46 @@ def test_kernels_that_are_imported_end_the_program_without_a_gpu(
 def test_one_process_by_itself_is_the_first_of_one(given: str, expected: list[str], tmp_path: Path) -> None:
     text = f"from mmcv.runner import get_dist_info\nrank, world = get_dist_info()\nif {given} != 1:\n"
     assert severities(tmp_path, HEAD + text + "    print(torch.ones(2).cuda())\n" + ASKS, "DEV102") == expected
+
+
+COUNTS = """\
+class Settings:
+    batch_size, num_gpus = 16, 0
+h = Settings()
+if torch.cuda.is_available():
+    torch.cuda.manual_seed(3)
+    h.num_gpus = torch.cuda.device_count()
+    h.batch_size = h.batch_size // h.num_gpus
+    print("each of them takes", h.batch_size)
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [("h.num_gpus > 1", "advice"), ("h.num_gpus > 0", "error"), ("h.num_gpus", "error"), ("h.num_gpus == 0", "error")],
+)
+def test_who_counts_the_gpus_does_not_ask_whether_there_is_one(condition: str, expected: str, tmp_path: Path) -> None:
+    text = f"{HEAD}{COUNTS}if {condition}:\n    print(h.batch_size)\nprint(torch.ones(2).cuda())\n"
+    assert severities(tmp_path, text, "DEV102") == [expected]
+
+
+def test_a_count_beside_another_use_is_asked_for(tmp_path: Path) -> None:
+    text = f"{HEAD}{COUNTS}    print(torch.zeros(2).cuda())\nprint(torch.ones(2).cuda())\n"
+    assert severities(tmp_path, text, "DEV102") == ["error"]
+
+
+LAUNCHED = {
+    "at once": ("import colossalai\ncolossalai.launch_from_torch(seed=1)\n", []),
+    "with another backend": ('import colossalai\ncolossalai.launch_from_torch(backend="gloo")\n', ["error"]),
+    "if there is a launcher": (
+        'from mmcv.runner import init_dist\nif args.launcher:\n    init_dist(args.launcher)\n',
+        ["error"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("first", "expected"), LAUNCHED.values(), ids=LAUNCHED)
+def test_of_a_program_that_is_launched_on_gpus_nothing_is_said(
+    first: str, expected: list[str], tmp_path: Path
+) -> None:
+    assert severities(tmp_path, HEAD + first + ASKS + "print(torch.ones(2).cuda())\n", "DEV102") == expected

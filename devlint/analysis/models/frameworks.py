@@ -10,6 +10,7 @@ from devlint.analysis.building import construct_builtin
 from devlint.analysis.classes import external_bases, find
 from devlint.analysis.derived import Kept
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
+from devlint.analysis.machine import Crash
 from devlint.analysis.models import library
 from devlint.analysis.models.torch_data import LOADER, PLACED
 from devlint.analysis.module_moves import move_module
@@ -53,6 +54,24 @@ def trainer(machine: Machine, call: Call) -> Value | None:
     if wanted and machine.device_count == 0 and not machine.trying:
         machine.crash(None, machine.site(call.node, call.frame))
     return None
+
+
+_LAUNCHED: Final = (
+    *(f"colossalai.launch{source}" for source in ("", "_from_torch", "_from_slurm", "_from_openmpi")),
+    "mmcv.runner.init_dist",
+    "mmengine.dist.init_dist",
+)
+
+
+@models(*_LAUNCHED)
+def launch(machine: Machine, call: Call) -> Value:
+    """What starts the group of processes, with NCCL unless another backend is named: programs that are launched on
+    GPUs."""
+    backend = constant(call.keywords.get("backend")) if "backend" in call.keywords else "nccl"
+    machine.store.set(machine.state, "collective", backend if isinstance(backend, str) else "")
+    if backend == "nccl" and machine.device_count == 0:
+        raise Crash  # of machines without one nothing is said
+    return UNKNOWN
 
 
 @models("mmcv.runner.get_dist_info", "mmengine.dist.get_dist_info")
