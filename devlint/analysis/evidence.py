@@ -221,7 +221,9 @@ def _asks_whether(test: ir.Expr, counts: set[str]) -> bool:
     several = {
         id(part.left)
         for part in walk([test])
-        if isinstance(part, ir.Compare) and isinstance(part.right, ir.Const) and (part.operator, part.right.value) in _SEVERAL
+        if isinstance(part, ir.Compare)
+        and isinstance(part.right, ir.Const)
+        and (part.operator, part.right.value) in _SEVERAL
     }
     return any(dotted(part) in counts and id(part) not in several for part in walk([test]))
 

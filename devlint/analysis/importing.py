@@ -78,15 +78,15 @@ def import_from(machine: Machine, node: ir.ImportFrom, frame: Frame) -> None:
                 inner = f"{node.module}.{name}" if node.module else name
                 value = machine.project.import_module(machine, inner, node.level, frame.namespace)
             if value is None:
+                _note_kernel(machine, name, frame.namespace.path)
                 _refuse_lacked(machine, module.namespace, node, name, frame)
                 value = UNKNOWN
         elif node.level:
-            value = (
-                machine.project.import_module(
-                    machine, f"{node.module}.{name}" if node.module else name, node.level, frame.namespace
-                )
-                or Unknown()
-            )
+            inner = f"{node.module}.{name}" if node.module else name
+            value = machine.project.import_module(machine, inner, node.level, frame.namespace)
+            if value is None:
+                _note_kernel(machine, name, frame.namespace.path)
+                value = Unknown()
         else:
             found = machine.project.import_module(machine, f"{node.module}.{name}", 0, frame.namespace)
             if found is None:
@@ -164,6 +164,12 @@ def _imported(machine: Machine, name: str, importer: Namespace) -> Value:
         _note_need(machine, name, importer.path)
         return External(name)
     return found
+
+
+def _note_kernel(machine: Machine, name: str, path: str) -> None:
+    """A package of the project has no file for what is imported from it: `from . import iou3d_nms_cuda` is compiled."""
+    if libraries.is_kernel(name):
+        _note_need(machine, name, path)
 
 
 def _note_need(machine: Machine, name: str, path: str) -> None:

@@ -67,8 +67,10 @@ RULE = Rule(
 reaches a use of the device in a world without that GPU. The index is followed through variables, default arguments and
 calls to where it is written. A `torch.device("cuda:1")` that is never used touches nothing and is not reported. Also a
 fixed place in a list that has an item for each GPU. A flag of the program's own that somebody has to give for it stands
-guard; one that is on by default does not. What a document shows (a block of a Markdown file) is advice, and so is a
-program that makes as many GPUs visible itself and never asks whether there is one: it is for machines that have them.
+guard; one that is on by default does not. An option for the number of the GPU is its user's: its default is advice,
+unless the file asks whether there is any GPU. What a document shows (a block of a Markdown file) is advice, and so is a
+program that makes as many GPUs visible itself and never asks whether there is one, or by an option: it is for machines
+that have them.
 
 Also a function or module that names a GPU itself, by `"cuda:0"`, `.cuda()` or `"cuda"`, for a tensor that then meets
 one from elsewhere: with two GPUs its input may be on the other. `x.device` and `.to(x)` follow the input. It is advice

@@ -396,9 +396,15 @@ def holds_nothing(path: str) -> bool:
 
 def needs_gpu(path: str) -> bool:
     """Whether a module belongs to a package that can't be used without a GPU."""
-    return path.partition(".")[0] in _FOR_GPUS
+    return path.partition(".")[0] in _FOR_GPUS or is_kernel(path)
 
 
 def fails_without_gpu(path: str) -> bool:
     """Whether a module belongs to a package that can't even be imported without one."""
-    return path.partition(".")[0] in _FAIL_WITHOUT
+    return path.partition(".")[0] in _FAIL_WITHOUT or is_kernel(path)
+
+
+def is_kernel(path: str) -> bool:
+    """Whether a module that is none of the project's files is compiled from kernels for CUDA, as those who build such
+    call it: `iou3d_nms_cuda`, `correlation_cuda`."""
+    return "." not in path and path.endswith("_cuda")

@@ -51,7 +51,9 @@ def test_a_module_that_both_sides_of_a_branch_call_was_left_behind_once() -> Non
 
 
 def test_another_module_is_another_mistake() -> None:
-    text = READER.replace("        with torch.no_grad():\n            return self.encoder(x)", "        return self.other(x)")
+    text = READER.replace(
+        "        with torch.no_grad():\n            return self.encoder(x)", "        return self.other(x)"
+    )
     assert rows(text) == [13, 14]
 
 

@@ -85,6 +85,9 @@ def test_who_asks_which_does_not_ask_whether(
 
 KERNELS = {
     "at once": ("from mamba_ssm import Mamba\n", []),
+    "of the project's own": ("import iou3d_nms_cuda\n", []),
+    "of a name that says so": ("from iou3d_nms_cuda import overlap\n", []),
+    "no kernels, but a setting": ("from settings import use_cuda\n", ["error"]),
     "if they are there": ("try:\n    import mamba_ssm\nexcept ImportError:\n    mamba_ssm = None\n", ["error"]),
     "behind an option": ("if args.gpu > 5:\n    import mamba_ssm\n", ["error"]),
 }
@@ -133,14 +136,21 @@ LAUNCHED = {
     "at once": ("import colossalai\ncolossalai.launch_from_torch(seed=1)\n", []),
     "with another backend": ('import colossalai\ncolossalai.launch_from_torch(backend="gloo")\n', ["error"]),
     "if there is a launcher": (
-        'from mmcv.runner import init_dist\nif args.launcher:\n    init_dist(args.launcher)\n',
+        "from mmcv.runner import init_dist\nif args.launcher:\n    init_dist(args.launcher)\n",
         ["error"],
     ),
 }
 
 
 @pytest.mark.parametrize(("first", "expected"), LAUNCHED.values(), ids=LAUNCHED)
-def test_of_a_program_that_is_launched_on_gpus_nothing_is_said(
-    first: str, expected: list[str], tmp_path: Path
-) -> None:
+def test_of_a_program_that_is_launched_on_gpus_nothing_is_said(first: str, expected: list[str], tmp_path: Path) -> None:
     assert severities(tmp_path, HEAD + first + ASKS + "print(torch.ones(2).cuda())\n", "DEV102") == expected
+
+
+def test_kernels_of_a_package_end_it_too(tmp_path: Path) -> None:
+    (tmp_path / "ops").mkdir()
+    (tmp_path / "ops" / "__init__.py").write_text("from . import overlap_cuda\n")
+    text = HEAD + "import ops\n" + ASKS + "print(torch.ones(2).cuda())\n"
+    assert severities(tmp_path, text, "DEV102") == []
+    (tmp_path / "ops" / "overlap_cuda.py").write_text("import torch\n")
+    assert severities(tmp_path, text, "DEV102") == ["error"]
