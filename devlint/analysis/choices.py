@@ -17,6 +17,7 @@ from devlint.analysis.counting import weigh
 from devlint.analysis.devices import note_condition
 from devlint.analysis.dispatch import EVALUATE
 from devlint.analysis.events import Choice, Site
+from devlint.analysis.gpu_numbers import is_chosen
 from devlint.analysis.host import note_wait
 from devlint.analysis.machine import Crash
 from devlint.analysis.narrowing import narrow
@@ -257,6 +258,8 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
             weigh(machine, test, frame)
         if value.site is not None and machine.counts and value.site.key in machine.counts:
             machine.testify("availability", frame)
+        if content == 1 and is_chosen(machine, value):
+            machine.testify("option", frame)  # 1 is a yes, and 0 would be a no
     elif kind is Tensor:
         assert isinstance(value, Tensor)
         note_wait(machine, value, "a condition", test, frame)

@@ -179,8 +179,10 @@ def _note_count(machine: Machine, symbol: str, left: Const, right: Const, frame:
             if of[0] not in of[1:]:
                 machine.testify("availability", frame)
         elif side.site is not None and side.site.key in machine.gpu_numbers and isinstance(other.value, int):
-            none, first = ((compare(n, other.value) if side is left else compare(other.value, n)) for n in (-1, 0))
-            if none is not first:
+            none, first, yes = (
+                compare(n, other.value) if side is left else compare(other.value, n) for n in (-1, 0, 1)
+            )
+            if none is not first or (side.value == 1 and yes is not first):
                 machine.testify("option", frame)
 
 

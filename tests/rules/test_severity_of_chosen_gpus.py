@@ -154,3 +154,13 @@ def test_kernels_of_a_package_end_it_too(tmp_path: Path) -> None:
     assert severities(tmp_path, text, "DEV102") == []
     (tmp_path / "ops" / "overlap_cuda.py").write_text("import torch\n")
     assert severities(tmp_path, text, "DEV102") == ["error"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [("args.gpu >= 0", "advice"), ("args.gpu == 1", "error"), ("args.gpu > 0", "error")],
+)
+def test_a_default_of_one_is_a_yes_where_it_is_asked_for_as_such(condition: str, expected: str, tmp_path: Path) -> None:
+    inside = "torch.cuda.set_device(args.gpu)" if expected == "advice" else "print(torch.zeros(2).cuda())"
+    text = HEAD.replace("default=2", "default=1") + f"if {condition}:\n    {inside}\n"
+    assert severities(tmp_path, text + "print(torch.ones(2).cuda())\n", "DEV102") == [expected]

@@ -235,13 +235,14 @@ _ANSWERS: Final = frozenset({"", "true", "false", "yes", "no", "on", "off", "t",
 """What a text says that is no selection of GPUs."""
 
 
-def _says_which(default: Value) -> bool:
-    """Whether an option is about which GPU, by its default: `--gpu "0"`, `--gpu 0`, `--gpu "all"`; 1 may be a yes. A
-    program that takes -1 for the CPU asks for it, which is evidence of its own."""
+def _says_which(name: str, default: Value) -> bool:
+    """Whether an option is about which GPU, by its default: `--gpu "0"`, `--gpu 0`, `--gpu "all"`. A program that takes
+    -1 for the CPU, or 1 for a yes, asks for it, which is evidence of its own."""
     names = default.value if isinstance(default, Const) else None
     if not isinstance(names, str):
         number = constant(default)
-        return isinstance(number, int) and not isinstance(number, bool) and (number == 0 or number > 1)
+        is_number = isinstance(number, int) and not isinstance(number, bool) and number >= 0
+        return is_number and (number != 1 or says_which(name, default))
     return (
         names.strip().lower() not in _ANSWERS
         and (names.isalpha() or names.replace(",", "").isdigit())
@@ -264,7 +265,7 @@ def _namespace(machine: Machine, instance: Instance, call: Call, others: bool) -
     left = None if given is None or exact is not None else left_alone(options, given)
     for option in options:
         default = option.default
-        says_where = not (_says_which(default) or _is_number(option) or _is_set_for_good(option))
+        says_where = not (_says_which(option.dest, default) or _is_number(option) or _is_set_for_good(option))
         asked = ("availability", call.frame.namespace.path) in machine.evidence
         if (is_gpu_flag(option.dest) and says_where) or (asked and speaks_of_gpu(option.dest)):
             machine.testify("option", call.frame)
