@@ -32,6 +32,7 @@ from devlint.analysis.values import (
     UNKNOWN,
     Bound,
     Class,
+    External,
     Function,
     Instance,
     Mapping,
@@ -291,8 +292,13 @@ def _note_served(machine: Machine, given: Tensor, held: Value) -> None:
 
 def _note_computes(machine: Machine, value: Instance, call: Call) -> None:
     """A module that runs on the CPU though there is a GPU; to build another module with it says nothing, nor does one
-    of a library, which may have been put anywhere."""
-    if HIDDEN not in value.fields and not any(function.name == "__init__" for function in machine.stack):
+    of a library, which may have been put anywhere, nor a table of vectors, which may be too large for a GPU."""
+    is_table = isinstance(value.cls, External) and value.cls.path in ("torch.nn.Embedding", "torch.nn.EmbeddingBag")
+    if (
+        not is_table
+        and HIDDEN not in value.fields
+        and not any(function.name == "__init__" for function in machine.stack)
+    ):
         machine.testify("computes", call.frame)
 
 

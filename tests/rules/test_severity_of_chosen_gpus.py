@@ -164,3 +164,17 @@ def test_a_default_of_one_is_a_yes_where_it_is_asked_for_as_such(condition: str,
     inside = "torch.cuda.set_device(args.gpu)" if expected == "advice" else "print(torch.zeros(2).cuda())"
     text = HEAD.replace("default=2", "default=1") + f"if {condition}:\n    {inside}\n"
     assert severities(tmp_path, text + "print(torch.ones(2).cuda())\n", "DEV102") == [expected]
+
+
+@pytest.mark.parametrize(("kept", "expected"), [("Embedding(5, 2)", "advice"), ("Bilinear(1, 1, 2)", "error")])
+def test_a_table_that_stays_on_the_cpu_is_no_network_there(kept: str, expected: str, tmp_path: Path) -> None:
+    text = f"""\
+from torch import nn
+kept = nn.{kept}
+def main():
+    net = nn.Linear(2, 2).cuda()
+    given = [torch.zeros(3, 1)] * 2 if isinstance(kept, nn.Bilinear) else [torch.zeros(3, dtype=torch.long)]
+    print(net(kept(*given).cuda()))
+main()
+"""
+    assert severities(tmp_path, HEAD + text, "DEV102") == [expected]
