@@ -82,7 +82,8 @@ def weigh_evidence(
             follow_ups.add(event.root.key)
             continue
         if event.index:
-            unasked = event.is_option and ("availability", event.site.path) not in found
+            places = (entry, event.site.path, event.root.path)
+            unasked = event.is_option and all(("availability", place) not in found for place in places)
             kept[key] = dataclasses.replace(event, evidence=evidence, unasked=unasked or event.unasked)
             continue
         if not evidence and (launched or event.device.endswith(":?")):

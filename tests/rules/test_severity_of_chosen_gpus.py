@@ -46,6 +46,12 @@ def test_it_is_not_where_the_program_asks_whether_there_is_one(text: str, tmp_pa
     assert severities(tmp_path, f"{HEAD}if torch.cuda.is_available():\n    {text}\n", "DEV101") == ["error"]
 
 
+def test_nor_where_what_names_the_device_asks_and_another_file_uses_it(tmp_path: Path) -> None:
+    (tmp_path / "moving.py").write_text("def moved(x, device):\n    return x.to(device)\n")
+    text = 'import moving\ndevice = f"cuda:{args.gpu}" if torch.cuda.is_available() else "cpu"\n'
+    assert severities(tmp_path, HEAD + text + "print(moving.moved(torch.zeros(2), device))\n", "DEV101") == ["error"]
+
+
 def test_a_number_that_is_written_down_is_the_authors(tmp_path: Path) -> None:
     assert severities(tmp_path, HEAD + "torch.cuda.set_device(2)\n", "DEV101") == ["error"]
 
