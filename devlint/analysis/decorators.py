@@ -10,6 +10,7 @@ from devlint.analysis.choices import decide
 from devlint.analysis.dispatch import METHODS, MODELS, Call
 from devlint.analysis.fields import make_record
 from devlint.analysis.frames import Frame
+from devlint.analysis.giving_back import gives_back, records, written_since
 from devlint.analysis.remembering import remember_calls
 from devlint.analysis.state import SCRIPTED
 from devlint.analysis.values import (
@@ -25,6 +26,7 @@ from devlint.analysis.values import (
     Method,
     Unknown,
     Value,
+    birth,
 )
 from devlint.semantics import libraries, table
 from devlint.syntax import ir
@@ -119,6 +121,7 @@ def _is_mode(applied: Value) -> bool:
 
 _EXPENSIVE = 200
 _OFTEN = 3
+_LONGEST = 40_000
 
 
 def _called(machine: Machine, applied: Value, value: Value, node: Any, frame: Frame) -> Value:
@@ -126,20 +129,44 @@ def _called(machine: Machine, applied: Value, value: Value, node: Any, frame: Fr
 
     One that gives back what it decorated, each time, writes documentation or keeps a record: it is taken at its word
     when it has done so more often than a record is kept apart, or `_OFTEN` times where it works long, for a library may
-    use it at thousands of places.
+    use it at thousands of places. Where its form says so, a bound that cut its work off does not hide that, and what
+    one took that works long is not the file's; it is taken at its word at once if it keeps no record, and in each
+    world if it has left nothing at all.
     """
     function = applied.node if isinstance(applied, Function) else None
-    if function is not None and machine.transparent.get(function, 0) >= MAX_ITEMS:
+    if function is not None and (
+        function in machine.project.documenting or machine.transparent.get(function, 0) >= MAX_ITEMS
+    ):
         return value
-    before = machine.steps
-    result = call_value(machine, applied, Call([value], {}, node, frame))
-    if function is not None:
-        if result is not value:
-            machine.transparent[function] = -sys.maxsize
-        else:
-            counts = MAX_ITEMS // _OFTEN + 1 if machine.steps - before >= _EXPENSIVE else 1
+    store = machine.store
+    opened, mark, began, tick, before = store.open(), store.position(), birth(), machine.clock, machine.steps
+    hands_back = isinstance(applied, Function) and gives_back(machine, applied)
+    limit = machine.limit
+    machine.limit += _LONGEST * hands_back
+    try:
+        result = call_value(machine, applied, Call([value], {}, node, frame))
+        if function is None:
+            return result
+        spent = machine.steps - before
+        counts = MAX_ITEMS // _OFTEN + 1 if spent >= _EXPENSIVE else 1
+        if hands_back:
+            result = value
+            if spent >= _EXPENSIVE:
+                limit += spent
+                left = written_since(machine, value, mark, began, tick)
+                if not left:
+                    machine.project.documenting.add(function)
+                if not any(records(entry, value) for entry in left):
+                    counts = MAX_ITEMS
+        if result is value:
             machine.transparent[function] = machine.transparent.get(function, 0) + counts
-    return result
+        else:
+            machine.transparent[function] = -sys.maxsize
+        return result
+    finally:
+        machine.limit = limit
+        if opened:
+            store.close()
 
 
 def _is_skipped(machine: Machine, decorator: ir.Expr, path: str, frame: Frame) -> bool:

@@ -193,6 +193,7 @@ def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None
             name: Unknown(name) for name in [*parameters.positional[1 + len(arguments) :], *parameters.keyword]
         }
         call = Call(arguments, keywords, cls.node, frame)
+        machine.abroad = 0  # what building it took there leaves the forward its own
         invoke(machine, forward, call, instance, is_forward=False)
 
     return run

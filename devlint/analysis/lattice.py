@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from devlint.analysis.choices import ChoiceKey
     from devlint.analysis.events import Choice, Site
 
+PARTIAL: Final = "functools.partial"
 _MAX_NUMBERS = 8
 """Of more integers than these only the least and the greatest are known."""
 _OPTIONAL = (Tensor, Instance, DeviceValue, Sequence, Mapping)
@@ -344,7 +345,8 @@ class Loss:
 
             if a.module is b.module is None and (is_named_tuple(one) or (not self.bounds and is_record(one))):
                 return self._records(a, b)
-        self.lost = self.lost or carries_device(a) or carries_device(b)
+        both_call = isinstance(one, External) and isinstance(other, External) and one.path == other.path == PARTIAL
+        self.lost = self.lost or both_call or carries_device(a) or carries_device(b)
         return PRESENT
 
     def _records(self, a: Instance, b: Instance) -> Value:
@@ -383,18 +385,26 @@ def _may_be_tensor(value: Value) -> bool:
 def carries_device(value: object, depth: int = 3) -> bool:
     """Whether a value has a device that is known, or holds what may have one.
 
-    Of objects all do but files, paths and the like, and those of classes that say nothing of devices as long as they
-    hold none.
+    Of objects all do but files, paths and the like, those of classes that say nothing of devices as long as they hold
+    none, and functions with a part of their arguments (`functools.partial`), which have what they were given.
     """
     if isinstance(value, Tensor):
         return value.device is not None and value.device != POISON
     if not isinstance(value, Instance):
         return value.__class__ is DeviceValue
     if isinstance(value.cls, External):
+        if value.cls.path == PARTIAL:
+            return _is_given_device(value, depth)
         return not libraries.holds_nothing(value.cls.path)
     if not depth or value.module is not None or speaks(value.cls):
         return True
     return any(_holds_device(field, depth - 1) for field in value.fields.values())
+
+
+def _is_given_device(partial: Instance, depth: int) -> bool:
+    """Whether the function of a `functools.partial`, or an argument that it keeps, has a device or names one."""
+    kept = [partial.state["function"], *partial.state["args"], *partial.state["keywords"].values()]
+    return not depth or any(_holds_device(part, depth - 1) for part in kept if part.__class__ is not Function)
 
 
 def _holds_device(value: Value, depth: int) -> bool:

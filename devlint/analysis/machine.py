@@ -198,6 +198,8 @@ class Machine:
         """Where data were loaded that are no weights."""
         self.transparent: dict[ir.Function, int] = {}
         """Decorators that gave back what they decorated, and how often; long work counts more."""
+        self.gives_back: dict[ir.Function, bool] = {}
+        """Whether the form of a function says that it gives back the function or class that it is given."""
         self.built: dict[Class, Built] = {}
         """What building an instance by protocol made, by class."""
         self.met: set[ir.Node] = set()

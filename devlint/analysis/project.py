@@ -93,6 +93,8 @@ class Project:
         """The parts of a named condition `a and b`, with what each must be."""
         self.disjuncts: dict[str, dict[str, bool]] = {}
         """The parts of a named condition `a or b`, with what each must be so that it does not hold."""
+        self.documenting: set[ir.Function] = set()
+        """Decorators that work long, leave nothing, and give back what they decorate."""
         self.wrapped: dict[tuple[str, int, int], set[Wrapped]] = {}
         """Where modules were asked for their `.module` and had one, by the place."""
         self.no_tensors: dict[tuple[str, int, int], set[str]] = {}

@@ -9,6 +9,7 @@ from devlint.analysis.access import attribute, binary, call_method, call_value, 
 from devlint.analysis.classes import bind, is_instance, is_subclass
 from devlint.analysis.dispatch import BINDERS, INSTANCE_ATTRIBUTES, Call, method_models, models
 from devlint.analysis.iterables import items_of
+from devlint.analysis.lattice import PARTIAL
 from devlint.analysis.machine import Crash, text_of
 from devlint.analysis.remembering import remember_calls
 from devlint.analysis.values import (
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from devlint.analysis.events import Site
     from devlint.analysis.machine import Machine
 
-PARTIAL: Final = "functools.partial"
 PARTIAL_METHOD: Final = "functools.partialmethod"
 
 
