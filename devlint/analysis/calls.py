@@ -39,6 +39,7 @@ from devlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
+    birth,
     const,
     is_none,
 )
@@ -115,6 +116,7 @@ def _run(
     """Run a user function with these arguments, or answer from memory."""
     node = function.node
     machine.visited[node] = None
+    machine.touched.add(function.frame.namespace.path)
     if machine.stack:
         machine.called.add(node)
     again = machine.stack.count(node)
@@ -445,6 +447,7 @@ def assign_attribute_of_module(
     machine: Machine, value: ModuleValue, name: str, new: Value, node: ir.Node, frame: Frame
 ) -> None:
     """`module.name = new` of a project file."""
+    machine.prints[value.namespace.path] = birth()
     machine.store.put(value.namespace.names, name, new)
     machine.store.epoch += 1
 

@@ -369,6 +369,7 @@ class Built:
         "_latest",
         "_placements",
         "_promoted",
+        "_touched",
     )
 
     def __init__(self, machine: Machine, value: Value, delta: Delta, abroad: int, placements: int) -> None:
@@ -380,6 +381,7 @@ class Built:
         self._elsewhere = machine.elsewhere
         self._consulted, self._evidence = frozenset(machine.consulted), dict(machine.evidence)
         self._promoted = dict(machine.promoted)
+        self._touched = frozenset(machine.touched)
         self._contexts, self._latest = dict(machine.contexts), dict(machine.latest)
 
     def repeat(self, machine: Machine) -> None:
@@ -391,6 +393,7 @@ class Built:
         machine.consulted |= self._consulted
         machine.evidence |= self._evidence
         machine.asked |= self.asked
+        machine.touched |= self._touched
         for key, choice in self._promoted.items():
             machine.promoted.setdefault(key, choice)
         machine.contexts.update(self._contexts)

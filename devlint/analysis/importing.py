@@ -212,6 +212,7 @@ def defer_imports(machine: Machine, statements: list[ir.Stmt], frame: Frame) -> 
 
 def module_member(machine: Machine, namespace: Namespace, name: str) -> Value | None:
     """Return a global name of a file; what it imports for type checkers only is imported now. None if there is none."""
+    machine.touched.add(namespace.path)
     value = namespace.names.get(name)
     if value is not None or name not in namespace.deferred:
         return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -27,7 +27,8 @@ class Outcome:
     whether it was seen to compute on the CPU where there is a GPU.
 
     `by_protocol`: its inputs stood on the world's last device. `promoted`: it has choices that are worth runs of their
-    own. `called`: the functions that others called in it.
+    own. `called`: the functions that others called in it. `touched`: the files whose code was run in it, or that were
+    asked for their names.
     """
 
     events: dict[tuple[Any, ...], Event]
@@ -37,6 +38,7 @@ class Outcome:
     reached: tuple[ir.Node, ...]
     computes: frozenset[Testimony] = frozenset()
     called: frozenset[ir.Node] = frozenset()
+    touched: frozenset[str] = frozenset()
 
     def holds(self, last: World, world: World) -> bool:
         """Whether what was found in `last` is what would be found in `world`."""
@@ -100,6 +102,16 @@ def stands(path: str, last: Pass, world: World) -> bool:
     return Outcome({}, asked, False, False, ()).holds(last.world, world)
 
 
+def are_the_same(paths: Iterable[str], last: Pass, now: Pass) -> bool:
+    """Whether what files bind when they are imported means the same as in the world before, though they asked something
+    in which the two differ."""
+    before, there = last.machine, now.machine
+    return all(
+        not before.import_consulted.get(path) or before.prints.get(path, 0) == there.prints.get(path, 1)
+        for path in paths
+    )
+
+
 def take_imports(last: Pass, now: Pass) -> None:
     """Take what imports told that only files that were taken over did."""
     there = now.machine.import_events
@@ -107,3 +119,5 @@ def take_imports(last: Pass, now: Pass) -> None:
         if path not in there:
             there[path] = {key: dataclasses.replace(event, world=now.world.name) for key, event in events.items()}
             now.machine.import_consulted[path] = last.machine.import_consulted.get(path, set())
+            if path in last.machine.prints:
+                now.machine.prints[path] = last.machine.prints[path]

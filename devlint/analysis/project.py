@@ -14,6 +14,7 @@ from devlint.analysis.names import bound_by
 from devlint.analysis.settings import is_module, may_have_settings
 from devlint.analysis.values import UNKNOWN, ModuleValue, const
 from devlint.lines import split_rows
+from devlint.semantics import libraries
 from devlint.sources import Source, read_source
 from devlint.syntax import ir
 from devlint.syntax.frontend import FrontEnd, lower
@@ -274,6 +275,7 @@ def module_name(path: str) -> tuple[str, str]:
 
 def run_file(machine: Machine, path: str) -> ModuleValue | None:
     """Run a file as an import does: once in this world, without a log, with what it does to CUDA repeated."""
+    machine.touched.add(path)
     existing = machine.namespaces.get(path)
     if existing is not None:
         _repeat_effects(machine, path)
@@ -308,6 +310,10 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
         if machine.elsewhere or machine.loss.named:
             machine.elsewhere_by_import.add(path)
         machine.import_consulted[path] = machine.consulted
+        if machine.consulted:
+            from devlint.analysis.sameness import print_of
+
+            machine.prints[path] = print_of(namespace)
         machine.import_evidence[path] = machine.evidence
         for slot, value in saved.items():
             setattr(machine, slot, value)
@@ -384,8 +390,13 @@ def repeat_defaults(machine: Machine, path: str) -> None:
     machine.store.set(state, "imported", state.imported | inner | {path})
     for slot, value in changed:
         machine.store.set(state, slot, value)
-    if changed:
+    if any(slot != "replaced" or _says_of_devices(value) for slot, value in changed):
         machine.consulted |= machine.import_consulted.get(path, set())
+
+
+def _says_of_devices(replaced: object) -> bool:
+    """Whether what stands in the place of libraries' own has to do with more than the host's business."""
+    return not isinstance(replaced, dict) or not all(map(libraries.holds_nothing, replaced))
 
 
 def run_body(machine: Machine, namespace: Namespace) -> bool:

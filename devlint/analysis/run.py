@@ -18,7 +18,16 @@ from devlint.analysis.events import DeviceUnavailable, Event
 from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import FIRST_GPU, Crash, Machine, OutOfBudget
 from devlint.analysis.option_names import are_independent
-from devlint.analysis.outcomes import MAIN, Outcome, Pass, called_by_roots, stands, take_imports, taken_over
+from devlint.analysis.outcomes import (
+    MAIN,
+    Outcome,
+    Pass,
+    are_the_same,
+    called_by_roots,
+    stands,
+    take_imports,
+    taken_over,
+)
 from devlint.analysis.project import Project, module_name, repeat_defaults, run_body, run_file
 from devlint.analysis.reading import NEEDS_GPU, settle, weigh_evidence
 from devlint.analysis.settings import forget_settings
@@ -244,7 +253,8 @@ class _Runner:
     def _run_entries(self, path: str, last: Pass | None, now: Pass, deadline: float) -> None:
         machine = now.machine
         outcomes = now.outcomes.setdefault(path, {})
-        before = last.outcomes[path] if last is not None and stands(path, last, now.world) else {}
+        before = last.outcomes.get(path, {}) if last is not None else {}
+        stood = last is not None and stands(path, last, now.world)
         module = self.project.module(path)
         assert module is not None
         budget = 3000 + 15 * module.text.count("\n")
@@ -281,7 +291,12 @@ class _Runner:
             if entry.node in theirs or (entry.node in machine.ran and is_private_class(entry)):
                 continue
             shared = before.get(entry.key)
-            if last is not None and shared is not None and shared.holds(last.world, now.world):
+            if (
+                last is not None
+                and shared is not None
+                and shared.holds(last.world, now.world)
+                and (stood or (MAIN not in before and are_the_same({path, *shared.touched}, last, now)))
+            ):
                 outcomes[entry.key] = shared.copied(now.world)
                 machine.visited.update(dict.fromkeys(shared.reached))
                 continue
@@ -327,7 +342,7 @@ class _Runner:
         count = len(machine.visited)
         machine.events, machine.consulted, machine.evidence = {}, set(), {}
         machine.launched, machine.called = False, set()
-        machine.met, machine.pairs = set(), {}
+        machine.met, machine.pairs, machine.touched = set(), {}, set()
         base = self._attempt(machine, run, budget, {}, not by_protocol)
         spent = machine.steps
         promoted, defaults = dict(machine.promoted), dict(machine.defaults)
@@ -377,6 +392,7 @@ class _Runner:
             _newest(machine.visited, count),
             frozenset(testimony for testimony in found if testimony[0] == "computes"),
             frozenset(machine.called) if by_protocol else frozenset(),
+            frozenset(machine.touched) if by_protocol else frozenset(),
         )
 
     def _on_the_first(

@@ -141,9 +141,14 @@ class Store:
 
         What only one of them wrote comes first: an object that one side made has its attributes when it is joined.
         """
+        if not first and not second:
+            return
         uneven: list[Any] = []
-        alone = [*(one for one in first if one not in second), *(one for one in second if one not in first)]
-        for identity in [*alone, *(one for one in first if one in second)]:
+        identities = [one for one in first if one not in second]
+        identities += [one for one in second if one not in first]
+        if second:
+            identities += [one for one in first if one in second]
+        for identity in identities:
             target, key, is_slot, _ = first.get(identity) or second[identity]
             now = getattr(target, key) if is_slot else target.get(key, MISSING)
             a = first[identity][3] if identity in first else now

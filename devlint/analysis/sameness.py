@@ -1,0 +1,127 @@
+"""Whether the names of a file mean the same in two worlds: what each came to when the file was run, as a number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from devlint.analysis.fields import Field, Record
+from devlint.analysis.remembering import REMEMBERS
+from devlint.analysis.unions import Union
+from devlint.analysis.values import (
+    Bound,
+    Class,
+    Const,
+    DeviceValue,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Maybe,
+    Method,
+    ModuleValue,
+    OneOf,
+    Scalar,
+    Sequence,
+    Tensor,
+    Unknown,
+)
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame, Namespace
+
+_DEEPEST: Final = 12
+
+
+def print_of(namespace: Namespace) -> int:
+    """Return a number that is the same, in another world, if all names of a file mean the same there.
+
+    Of functions and classes that is the code and what it was made with, of objects what they hold. What stands in other
+    files, and is only named here, is theirs; what functions remember of their calls is asked for when it is used.
+    """
+    met: dict[int, int] = {}
+    names = tuple((name, _of(value, met, _DEEPEST)) for name, value in namespace.names.items())
+    return hash((names, namespace.complete, tuple(namespace.deferred.items())))
+
+
+def _of(value: Any, met: dict[int, int], depth: int) -> Any:
+    """What a value is, as something that can be compared; an object of its own where that can't be said."""
+    kind = value.__class__
+    if kind is Const:
+        return kind, value.value.__class__, value.value
+    if kind is External:
+        return kind, value.path
+    if kind is Unknown:
+        return kind, value.path, value.named, value.default is None
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
+    if id(value) in met:
+        return met[id(value)]
+    met[id(value)] = len(met)
+    depth -= 1
+    if not depth:
+        return object()
+    if kind is Function:
+        return kind, value.node, value.kind, _items(value.defaults, met, depth), _closure(value, met, depth)
+    if kind is Class:
+        bases = tuple(_of(base, met, depth) for base in value.bases)
+        return kind, value.node, bases, _items(value.fields, met, depth), _items(value.properties, met, depth)
+    if kind is ModuleValue:
+        return kind, value.namespace.path
+    if kind is Scalar:
+        return kind, value.low, value.high, value.kind, value.among, value.numbers
+    if kind is DeviceValue:
+        return kind, value.type, value.index, value.is_text
+    if kind is list or kind is tuple:
+        return kind, tuple(_of(part, met, depth) for part in value)
+    if kind is Sequence:
+        return kind, value.kind, value.open, tuple(_of(part, met, depth) for part in value.items)
+    if kind is Mapping:
+        rest = _of(value.rest, met, depth), _of(value.factory, met, depth)
+        return kind, value.kind, value.open, rest, _items(value.items, met, depth)
+    if kind is Instance:
+        held = _items(value.fields, met, depth), _items(value.state, met, depth)
+        return kind, _of(value.cls, met, depth), held, _slots(value.module, _OF_MODULES, met, depth)
+    if kind is Tensor:
+        return kind, _slots(value, _OF_TENSORS, met, depth)
+    if kind is Bound:
+        return kind, _of(value.function, met, depth), _of(value.receiver, met, depth)
+    if kind is Method:
+        return kind, _of(value.receiver, met, depth), value.name
+    if kind is OneOf:
+        return kind, value.open, tuple(_of(option, met, depth) for option in value.options)
+    if kind is Maybe:
+        return kind, _of(value.value, met, depth), value.key, value.there
+    if isinstance(value, dict):
+        return _items(value, met, depth)
+    if isinstance(value, ir.Node):
+        return value
+    if kind in _PLAIN:
+        return kind, _slots(value, ir.slots_of(kind), met, depth)
+    return object()
+
+
+def _slots(value: Any, slots: tuple[str, ...], met: dict[int, int], depth: int) -> Any:
+    return None if value is None else tuple(_of(getattr(value, slot), met, depth) for slot in slots)
+
+
+_PLAIN: Final = frozenset({Record, Field, Union})
+_DERIVED: Final = frozenset({REMEMBERS, "__doc__"})
+"""Attributes of functions and classes on which nothing hangs that is not asked for elsewhere."""
+_OF_TENSORS: Final = ("device", "rank", "is_parameter", "requires_grad", "dtype", "size")
+_OF_MODULES: Final = ("kinds", "children", "unsure", "device", "placed_itself", "is_bare")
+
+
+def _items(kept: dict[Any, Any], met: dict[int, int], depth: int) -> Any:
+    return tuple((key, _of(part, met, depth)) for key, part in kept.items() if key not in _DERIVED)
+
+
+def _closure(function: Function, met: dict[int, int], depth: int) -> Any:
+    """What a function was given by its decorators, and what stands around it."""
+    found: list[Any] = [_items(function.attributes, met, depth)]
+    frame: Frame | None = function.frame
+    while frame is not None and frame.names is not frame.namespace.names:
+        if frame.owner is None:
+            found.append(_items(frame.names, met, depth))
+        frame = frame.outer
+    return tuple(found)

@@ -1,0 +1,196 @@
+"""What is run of libraries, and how often: decorators, what is built from other files, worlds that mean the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from devlint.analysis.events import MixedDevices, NameUnbound
+from tests.analysis.analysed import analysed, told
+
+LONG = "".join(f"    text = text + str({number})\n" for number in range(150))
+
+DOCUMENTING = f"""
+TABLE = None
+NAMES = {{}}
+def fill():
+    global TABLE
+    TABLE = {{}}
+def describe(obj, intro):
+    if TABLE is None:
+        fill()
+    text = intro
+{LONG}
+    RECORD
+    obj.__doc__ = text
+    return obj
+def documented(obj=None, *, intro=""):
+    def inner(obj):
+        if len(obj.__qualname__.split(".")) > 1:
+            return describe(obj, intro=intro)
+        else:
+            return describe(obj, intro)
+    if obj:
+        return inner(obj)
+    return inner
+"""
+
+
+def documented(number: int, record: str = "pass", decorator: str = "@documented(intro='x')") -> str:
+    functions = f"{decorator}\ndef NAME(x):\n    return x + torch.ones(3)\n"
+    named = "".join(functions.replace("NAME", f"f{index}") for index in range(number))
+    return "import torch\n" + DOCUMENTING.replace("RECORD", record) + named + "f0(torch.zeros(3).cuda())\n"
+
+
+@pytest.mark.parametrize("decorator", ["@documented(intro='x')", "@documented"])
+def test_a_long_decorator_that_gives_back_what_it_gets_runs_once_a_world(decorator: str) -> None:
+    few, many = (analysed(documented(number, decorator=decorator)).statistics["steps"] for number in (4, 12))
+    assert many - few < 2 * 8 * 10
+
+
+def test_one_that_keeps_a_record_runs_more_often() -> None:
+    texts = (documented(12, record) for record in ("pass", "NAMES[obj.__name__] = 1", "NAMES['a'] = obj"))
+    plain, by_name, by_object = (analysed(text).statistics["steps"] for text in texts)
+    assert min(by_name, by_object) > plain + 2 * 150
+
+
+def test_what_a_bound_cut_off_in_it_leaves_what_it_gives_back_known() -> None:
+    calls = "".join(f"    x = go(x, {number})\n" for number in range(20))
+    text = (
+        "import torch\n"
+        "def go(x, n):\n" + 40 * "    x = x\n" + "    return x\n"
+        "def describe(obj):\n    x = obj\n" + calls + "    return obj\n"
+        "def outer(obj):\n    return describe(obj)\n"
+        "@outer\ndef add(x):\n    return x + torch.ones(3)\n"
+        "add(torch.zeros(3).cuda())\n"
+    )
+    assert told(analysed(text), MixedDevices)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("def deco(f):\n    f = wrap(f)\n    return f", id="another value"),
+        pytest.param("def deco(f):\n    if FLAG:\n        return wrap(f)\n    return f", id="one way only"),
+        pytest.param("def deco(f):\n    for g in [f]:\n        return wrap(g)\n    return f", id="in a loop"),
+        pytest.param("def deco(f):\n    return give(wrap(f))", id="of what it made"),
+    ],
+)
+def test_one_that_may_give_something_else_is_not_taken_at_its_word(body: str) -> None:
+    text = (
+        "import sys, torch\nFLAG = len(sys.argv) == 1\n"
+        "def wrap(f):\n    def inner(x):\n        return f(x.cuda())\n    return inner\n"
+        "def give(f):\n    return f\n"
+        f"{body}\n"
+        "@deco\ndef add(x):\n    return x + torch.ones(3)\n"
+        "add(torch.zeros(3))\n"
+    )
+    assert told(analysed(text), MixedDevices)
+
+
+NET = """
+import functools, torch
+from torch import nn
+from helper import HELPS
+class Net(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+        INIT
+    def forward(self, x):
+        return BODY
+"""
+
+
+def net(body: str, init: str = "pass", helps: str = "half") -> str:
+    return NET.replace("HELPS", helps).replace("INIT", init).replace("BODY", body)
+
+
+def test_an_import_that_asks_for_cuda_and_means_the_same_without_needs_no_run_without() -> None:
+    helper = (
+        "import torch\n"
+        "if torch.cuda.is_available():\n    torch.backends.cudnn.benchmark = True\n"
+        "def half(x):\n    return x / 2\n"
+    )
+    files = {"helper.py": helper, "net.py": net("half(self.layer(x))")}
+    assert analysed(files, ["net.py"]).statistics["runs"] == 1
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        pytest.param(
+            "SCALE = 2 if torch.cuda.is_available() else 1\ndef half(x):\n    return x / SCALE\n", id="a number"
+        ),
+        pytest.param(
+            "if torch.cuda.is_available():\n    def half(x):\n        return x / 2\n"
+            "else:\n    def half(x):\n        return x\n",
+            id="a function",
+        ),
+        pytest.param(
+            "import functools\n@functools.cache\ndef has():\n    return torch.cuda.is_available()\nhas()\n"
+            "def half(x):\n    return x if has() else x / 2\n",
+            id="what is remembered",
+        ),
+        pytest.param(
+            "KNOWN = {}\nif torch.cuda.is_available():\n    KNOWN['a'] = 1\n"
+            "def half(x):\n    return x if 'a' in KNOWN else x / 2\n",
+            id="what a table holds",
+        ),
+    ],
+)
+def test_one_that_means_another_thing_does(helper: str) -> None:
+    files = {"helper.py": "import torch\n" + helper, "net.py": net("half(self.layer(x))")}
+    assert analysed(files, ["net.py"]).statistics["runs"] == 2
+
+
+def test_names_that_only_cuda_binds_are_found_missing_behind_an_import() -> None:
+    helper = "import torch\nif torch.cuda.is_available():\n    scale = 2\ndef half(x):\n    return x / scale\n"
+    files = {"helper.py": helper, "net.py": net("half(self.layer(x))")}
+    assert {event[3] for event in told(analysed(files), NameUnbound)} == {"cpu"}
+
+
+def test_a_logger_that_learns_a_method_says_nothing_of_devices() -> None:
+    helper = (
+        "import logging, torch\n"
+        "def once(self, text):\n    self.warning(text)\n"
+        "logging.Logger.warning_once = once\n"
+        "if torch.cuda.is_available():\n    torch.backends.cudnn.benchmark = True\n"
+        "def half(x):\n    return x / 2\n"
+    )
+    files = {"helper.py": helper, "net.py": net("half(self.layer(x))")}
+    assert analysed(files, ["net.py"]).statistics["runs"] == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "has_runs"),
+    [
+        pytest.param("scale=2", False, id="a number"),
+        pytest.param("scale=torch.zeros(3)", True, id="a tensor"),
+        pytest.param("scale=nn.Linear(3, 3)", True, id="a module"),
+    ],
+)
+def test_a_partial_has_the_devices_that_it_was_given(given: str, has_runs: bool) -> None:
+    init = f"self.scaled = functools.partial(half, {given}) if config.scaled else dict"
+    files = {
+        "helper.py": "def half(x, scale):\n    return x\n",
+        "net.py": net("self.layer(x).cpu()", init),
+    }
+    assert (analysed(files, ["net.py"]).statistics["runs"] > 2) is has_runs
+
+
+def test_what_building_took_in_other_files_leaves_the_forward_its_own() -> None:
+    helper = (
+        "from torch import nn\n"
+        "class Base(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        + "".join(f"        self.n{number} = str({number})\n" for number in range(300))
+        + "def wrapped(function):\n    def inner(self, *args):\n        return function(self, *args)\n"
+        + "    return inner\n"
+    )
+    text = (
+        "import torch\nfrom torch import nn\nfrom helper import Base, wrapped\n"
+        "class Net(Base):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.layer = nn.Linear(3, 3)\n"
+        "    @wrapped\n"
+        "    def forward(self, x):\n        return self.layer(torch.zeros(3)) + x\n"
+    )
+    assert told(analysed({"helper.py": helper, "net.py": text}), MixedDevices)
