@@ -126,6 +126,8 @@ def stands_guard(machine: Machine, key: ChoiceKey, named: bool, answer: bool) ->
     a name that speaks of GPUs, though nobody knows what it holds (`config.use_gpu` of what another file gave). What is
     the default of an option is said by leaving it alone, if it speaks of GPUs: of one that does not
     (`args.pretrained`) nobody has said that there is a GPU, and where there are some, nobody has said how many."""
+    if not named and machine.world.device_count:
+        return False
     text = key if isinstance(key, str) else key[1] if len(key) == 2 else ""
     if not isinstance(key, str) and text.startswith("("):
         text = text[1:-1]
@@ -133,7 +135,7 @@ def stands_guard(machine: Machine, key: ChoiceKey, named: bool, answer: bool) ->
         return False
     if machine.unless_given.get(key) is answer and (machine.world.device_count or not is_gpu_option(text)):
         return False
-    return named or (machine.world.device_count == 0 and speaks_of_gpu(text))
+    return named or speaks_of_gpu(text)
 
 
 def gpu_is_asked_for(machine: Machine) -> bool:

@@ -116,18 +116,40 @@ def _is_beside(call: ir.Call, frame: Frame) -> bool:
     return path != "" and not path.startswith("torch.") and not any(_asks_cuda(inner) for inner in walk(call))
 
 
-def only_kept_to_show(node: ir.Assign, frame: Frame) -> bool:
+def only_kept_to_show(machine: Machine, node: ir.Assign, frame: Frame) -> bool:
     """Whether an answer is kept under a name that is used for nothing but to show it."""
     target = node.targets[0]
     if len(node.targets) != 1 or not isinstance(target, ir.Name) or not isinstance(node.value, ir.Call):
         return False
     is_local = target.scope is ir.NameScope.LOCAL and frame.function is not None
-    body = frame.function.body.statements if is_local and frame.function is not None else frame.namespace.module.body
-    reads = {id(part) for part in walk(body) if isinstance(part, ir.Name) and part.id == target.id}
-    shown = [part for part in walk(body) if isinstance(part, ir.ExprStatement) and only_shows(part, frame)]
-    return bool(shown) and reads == {id(target)}.union(
-        id(part) for part in walk(shown) if isinstance(part, ir.Name) and part.id == target.id
-    )
+    names, statements = _parts(machine, frame.function if is_local and frame.function else frame.namespace.module)
+    reads = names.get(target.id, frozenset())
+    if len(reads) == 1:
+        return id(target) in reads and any(only_shows(part, frame) for part in statements)
+    naming = [(part, found) for part in statements if (found := _names(part, target.id))]
+    return reads == {id(target)}.union(*(found for part, found in naming if only_shows(part, frame)))
+
+
+def _parts(
+    machine: Machine, body: ir.Function | ir.Module
+) -> tuple[dict[str, frozenset[int]], tuple[ir.ExprStatement, ...]]:
+    """The names in a body, by what is named, and its statements that are expressions."""
+    known = machine.project.spoken.get(body)
+    if known is None:
+        names: dict[str, set[int]] = {}
+        statements: list[ir.ExprStatement] = []
+        for part in walk(body.body if isinstance(body, ir.Module) else body.body.statements):
+            if isinstance(part, ir.Name):
+                names.setdefault(part.id, set()).add(id(part))
+            elif isinstance(part, ir.ExprStatement):
+                statements.append(part)
+        known = {name: frozenset(found) for name, found in names.items()}, tuple(statements)
+        machine.project.spoken[body] = known
+    return known
+
+
+def _names(node: ir.Node, name: str) -> set[int]:
+    return {id(part) for part in walk(node) if isinstance(part, ir.Name) and part.id == name}
 
 
 def only_places_a_load(node: ir.Assign | ir.ExprStatement, frame: Frame) -> bool:

@@ -94,6 +94,8 @@ class Project:
         """The parts of a named condition `a and b`, with what each must be."""
         self.disjuncts: dict[str, dict[str, bool]] = {}
         """The parts of a named condition `a or b`, with what each must be so that it does not hold."""
+        self.spoken: dict[ir.Module | ir.Function, tuple[dict[str, frozenset[int]], tuple[ir.ExprStatement, ...]]] = {}
+        """The names in a body, by what is named, and its statements that are expressions, by function or file."""
         self.documenting: set[ir.Function] = set()
         """Decorators that work long, leave nothing, and give back what they decorate."""
         self.wrapped: dict[tuple[str, int, int], set[Wrapped]] = {}

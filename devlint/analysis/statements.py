@@ -84,7 +84,7 @@ def assign(machine: Machine, node: ir.Assign, frame: Frame) -> None:
     """`a = b = value`."""
     known = len(machine.evidence)
     value = _filled(EVALUATE[node.value.__class__](machine, node.value, frame))
-    if len(machine.evidence) > known and (only_kept_to_show(node, frame) or only_places_a_load(node, frame)):
+    if len(machine.evidence) > known and (only_kept_to_show(machine, node, frame) or only_places_a_load(node, frame)):
         _keep_loads(machine, known)
     if node.annotation is not None and value.__class__ is Unknown:
         value = annotated(machine, node.annotation, frame, value)
