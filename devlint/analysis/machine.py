@@ -167,12 +167,11 @@ class Machine:
         """Those of files whose functions may set global names."""
         self.with_modules: list[Namespace] = []
         """Those of imported files that build a module when they run."""
-        self.prints: dict[str, int] = {}
-        """What the names of imported files meant when they had been run, of those that asked something of the world."""
+        self.prints: dict[str, int] = {}  # what the names of imported files that asked anything meant (`sameness.py`)
         self.remembered: dict[tuple[ir.Function, Any], set[str]] = {}
-        """What was asked of the world for what functions remember of their calls, by what they were given."""
+        """What was asked of the world for what functions remember of their calls."""
         self.touched: set[str] = set()
-        """The files of which code was run in the runs of one entry point, or that were asked for their names."""
+        """The files whose code was run, or whose names were asked for, in the runs of one entry point."""
         self.import_events: dict[str, dict[tuple[Any, ...], Event]] = {}
         self.import_consulted: dict[str, set[str]] = {}
         self.import_evidence: dict[str, dict[Testimony, None]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -100,16 +100,6 @@ def stands(path: str, last: Pass, world: World) -> bool:
         return outcomes[MAIN].holds(last.world, world)
     asked = frozenset(last.machine.import_consulted.get(path, ()))
     return Outcome({}, asked, False, False, ()).holds(last.world, world)
-
-
-def are_the_same(paths: Iterable[str], last: Pass, now: Pass) -> bool:
-    """Whether what files bind when they are imported means the same as in the world before, though they asked something
-    in which the two differ."""
-    before, there = last.machine, now.machine
-    return all(
-        not before.import_consulted.get(path) or before.prints.get(path, 0) == there.prints.get(path, 1)
-        for path in paths
-    )
 
 
 def take_imports(last: Pass, now: Pass) -> None:

@@ -12,17 +12,16 @@ from itertools import islice
 from typing import Any, Final
 
 from devlint.analysis import rooms as _rooms  # registers every room
+from devlint.analysis.assuming import joint, together, usual
 from devlint.analysis.choices import ChoiceKey
 from devlint.analysis.entries import Entry, is_for_tests, is_private_class, is_program, protocol_entries
 from devlint.analysis.events import DeviceUnavailable, Event
 from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import FIRST_GPU, Crash, Machine, OutOfBudget
-from devlint.analysis.option_names import are_independent
 from devlint.analysis.outcomes import (
     MAIN,
     Outcome,
     Pass,
-    are_the_same,
     called_by_roots,
     stands,
     take_imports,
@@ -30,6 +29,7 @@ from devlint.analysis.outcomes import (
 )
 from devlint.analysis.project import Project, module_name, repeat_defaults, run_body, run_file
 from devlint.analysis.reading import NEEDS_GPU, settle, weigh_evidence
+from devlint.analysis.sameness import are_the_same
 from devlint.analysis.settings import forget_settings
 from devlint.analysis.state import State
 from devlint.analysis.store import Delta
@@ -43,7 +43,6 @@ MAX_CHOICES_PROGRAM = 4
 PROGRAM_ENDURANCE = 4
 """How many budgets a run of a whole program may take: what a large network does before it is trained takes several."""
 MAX_CHOICES_ENTRY = 3
-MAX_PAIRS = 3
 
 _COLLECT: Final = (100_000, 20, 100)
 """When garbage is looked for: activations and functions hold each other, so that counting references frees few."""
@@ -350,11 +349,15 @@ class _Runner:
         asked = list(promoted)[:choices] if machine.world.device_count else []
         if asked and by_protocol and self._is_all_in_place(machine, path, count):
             asked = []
-        joint = _joint(machine, asked)
+        both = joint(machine, asked)
         spent += self._on_the_first(machine, run, budget, {})
-        usual = {} if by_protocol else _usual(machine, asked)
-        if len(usual) > 1 and spent <= 3 * budget and any(defaults.get(key) is not usual[key] for key in usual):
-            self._attempt(machine, run, budget, usual)
+        left_alone = {} if by_protocol else usual(machine, asked)
+        if (
+            len(left_alone) > 1
+            and spent <= 3 * budget
+            and any(defaults.get(key) is not answer for key, answer in left_alone.items())
+        ):
+            self._attempt(machine, run, budget, left_alone)
             spent += machine.steps
         for key in asked:
             for answer in (True, False):
@@ -368,7 +371,7 @@ class _Runner:
                 self._attempt(machine, run, budget, {key: answer})
                 spent += machine.steps
                 spent += self._on_the_first(machine, run, budget, {key: answer})
-        for assume in [] if by_protocol else [*_together(machine), *joint]:
+        for assume in [] if by_protocol else [*together(machine), *both]:
             if any(assume.get(key) for key in unlikely):
                 continue
             if time.monotonic() > deadline:
@@ -448,24 +451,6 @@ class _Runner:
         machine.store.log = None
         machine.state = state
         return delta
-
-
-def _together(machine: Machine) -> list[dict[ChoiceKey, bool]]:
-    """What is to be assumed of two conditions at a time: those whose operands met, if they may have any answers."""
-    pairs = dict.fromkeys(frozenset(pair) for pair in machine.pairs if are_independent(*pair))
-    keys = [sorted(pair, key=str) for pair in list(pairs)[:MAX_PAIRS]]
-    return [{one: first, other: second} for one, other in keys for first in (True, False) for second in (True, False)]
-
-
-def _usual(machine: Machine, asked: Iterable[ChoiceKey]) -> dict[ChoiceKey, bool]:
-    """The answers of a program that is started without arguments, to those of its conditions that are options."""
-    answers = {key: machine.unless_given.get(key) for key in asked}
-    return {key: answer for key, answer in answers.items() if answer is not None}
-
-
-def _joint(machine: Machine, asked: list[ChoiceKey]) -> list[dict[ChoiceKey, bool]]:
-    """What is to be assumed of conditions of several parts, where the first of them is worth a run."""
-    return [assume for key in asked for assume in machine.joint.get(key, ())][:MAX_PAIRS]
 
 
 def _hides_forward(machine: Machine, reached: ir.Node) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.fields import Field, Record
@@ -29,8 +30,16 @@ from devlint.syntax import ir
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame, Namespace
+    from devlint.analysis.outcomes import Pass
 
 _DEEPEST: Final = 12
+
+
+def are_the_same(paths: Iterable[str], last: Pass, now: Pass) -> bool:
+    """Whether what files bind when they are imported means the same as in the world before, though they asked something
+    in which the two differ."""
+    before, there = last.machine.prints, now.machine.prints
+    return all(before.get(path) == there.get(path) for path in paths)
 
 
 def print_of(namespace: Namespace) -> int:
