@@ -352,7 +352,7 @@ def _context(machine: Machine, function: Function, arguments: Call, receiver: Va
         return None
     parts: list[Any] = [
         function.node,
-        id(function.frame),
+        id(function.defaults) if function.defaults else id(function.frame),
         machine.store.epoch,
         machine.trying,
         machine.telling,

@@ -270,13 +270,31 @@ def _is_of_legacy_type(value: Tensor, kind: str, dtype: str) -> bool | None:
 def construct(machine: Machine, cls: Class, call: Call) -> Value:
     """Build an instance of a user class."""
     machine.visited[cls.node] = None
-    made = find(cls, "__new__")
-    if (made is not None and isinstance(made[0], Function)) or cls.properties.get("built elsewhere"):
+    if cls.properties.get("built elsewhere"):
         return UNKNOWN
+    made = find(cls, "__new__")
+    if made is not None and isinstance(made[0], Function):
+        return _by_own_new(machine, cls, made[0], call)
     special = _special_class(machine, cls, call)
     if special is not None:
         return special
     instance = bare_instance(machine, cls, call)
+    _initialise(machine, cls, instance, call)
+    return instance
+
+
+def _by_own_new(machine: Machine, cls: Class, function: Function, call: Call) -> Value:
+    """What a `__new__` of the program gives; if it is an instance of the class, `__init__` is called, new or not."""
+    if is_open_class(cls) and not is_module_class(cls):
+        return UNKNOWN
+    made = call_value(machine, Bound(function, cls), call)
+    if isinstance(made, Instance) and isinstance(made.cls, Class) and is_subclass(made.cls, cls):
+        _initialise(machine, made.cls, made, call)
+    return made
+
+
+def _initialise(machine: Machine, cls: Class, instance: Instance, call: Call) -> None:
+    """Run `__init__`, or what stands for it, on a new instance."""
     init = find(cls, "__init__")
     if init is not None:
         call_value(machine, Bound(init[0], instance), call)
@@ -290,7 +308,6 @@ def construct(machine: Machine, cls: Class, call: Call) -> Value:
         initialise_external(machine, cls, instance, call)
         if instance.module is not None:
             call_method(machine, Super(cls, instance), "__init__", call)
-    return instance
 
 
 def bare_instance(machine: Machine, cls: Class, call: Call) -> Instance:
@@ -428,7 +445,11 @@ def class_attribute(machine: Machine, value: Class, name: str, node: ir.Node, fr
         from devlint.analysis.enumerations import members
 
         return members(value)
-    return Method(value, name) if value.properties.get("enum") else UNKNOWN
+    if value.properties.get("enum"):
+        return Method(value, name)
+    from devlint.analysis.metaclasses import attribute_of_metaclass
+
+    return attribute_of_metaclass(value, name) or UNKNOWN
 
 
 @on(ASSIGN_ATTRIBUTE, Class)
@@ -445,7 +466,10 @@ def call_class(machine: Machine, value: Class, call: Call) -> Value:
         from devlint.analysis.enumerations import by_value
 
         return by_value(machine, value, call) if call.positional or call.keywords else Instance(value)
-    return construct(machine, value, call)
+    from devlint.analysis.metaclasses import attribute_of_metaclass
+
+    caller = attribute_of_metaclass(value, "__call__") if value.properties else None
+    return construct(machine, value, call) if caller is None else call_value(machine, caller, call)
 
 
 def truth_of_isinstance(machine: Machine, value: Value, cls: Value) -> Value:

@@ -10,6 +10,7 @@ from devlint.analysis.attribute_dicts import HELD, keep_in_dict, replace_dict
 from devlint.analysis.classes import (
     annotations_of,
     bind,
+    construct,
     external_bases,
     find,
     initialise_external,
@@ -384,6 +385,8 @@ def super_attribute(machine: Machine, value: Super, name: str, node: ir.Node, fr
         return UNKNOWN
     for ancestor in _ancestors_after(cls, value.owner):
         if isinstance(ancestor, Class) and name in ancestor.fields:
+            if name == "__new__":
+                return ancestor.fields[name]  # is given the class
             found = bind(machine, ancestor.fields[name], receiver, node, frame)
             return UNKNOWN if found is None else found
     return Method(value, name)
@@ -402,6 +405,10 @@ def super_method(machine: Machine, value: Super, name: str, call: Call) -> Value
     if not isinstance(found, Method):
         return call_value(machine, found, call)
     receiver = value.receiver
+    if name == "__new__":
+        return call_value(machine, External("builtins.object.__new__"), call)
+    if isinstance(receiver, Class) and name == "__call__":
+        return construct(machine, receiver, call)  # in a metaclass
     if not isinstance(receiver, Instance):
         return UNKNOWN
     if receiver.module is not None:

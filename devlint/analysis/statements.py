@@ -28,6 +28,7 @@ from devlint.analysis.importing import TYPE_CHECKING_NAMES, defer_imports
 from devlint.analysis.instances import instance_method
 from devlint.analysis.loops import loop
 from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal, forget_evidence
+from devlint.analysis.metaclasses import inherit_metaclass, take_metaclass
 from devlint.analysis.module_methods import base_method
 from devlint.analysis.moves import note_dropped, note_rebound
 from devlint.analysis.narrowing import narrow
@@ -463,9 +464,9 @@ def class_definition(machine: Machine, node: ir.Class, frame: Frame) -> None:
     bases = [machine.evaluate(base, frame) for base in node.bases]
     value = Class(node.name, bases, {}, frame, node)
     for keyword, expression in node.keywords:
-        metaclass = machine.evaluate(expression, frame)
-        if keyword == "metaclass" and not (isinstance(metaclass, External) and metaclass.path == "abc.ABCMeta"):
-            value.properties["built elsewhere"] = True
+        given = machine.evaluate(expression, frame)
+        if keyword == "metaclass":
+            take_metaclass(value, given)
     inner = Frame(value.fields, frame, frame.namespace, frame.tick)
     inner.owner = value
     inner.function = frame.function
@@ -476,12 +477,11 @@ def class_definition(machine: Machine, node: ir.Class, frame: Frame) -> None:
             value.properties["enum"] = True
         elif isinstance(base, Class) and base.properties.get("enum"):
             value.properties["enum"] = True
-        if isinstance(base, Class) and base.properties.get("built elsewhere"):
-            value.properties["built elsewhere"] = True
         if isinstance(base, External) and base.path == "typing.NamedTuple":
             name_fields(value, annotated_fields(node))
         if isinstance(base, Class) and base.dataclass_fields is not None and value.dataclass_fields is None:
             value.dataclass_fields = list(base.dataclass_fields)
+    inherit_metaclass(value)
     if value.properties.get("enum"):
         make_members(machine, value)
     _tell_parents(machine, value, node, frame)
