@@ -105,7 +105,7 @@ def zip_call(machine: Machine, call: Call) -> Value | None:
     return lazy(items, len(closed) < len(columns) and not closed)
 
 
-@models("builtins.map", "itertools.starmap")
+@models("builtins.map")
 def map_call(machine: Machine, call: Call) -> Value | None:
     """`map(f, xs)`: `f` is called for each item."""
     if len(call.positional) < 2:
@@ -117,9 +117,31 @@ def map_call(machine: Machine, call: Call) -> Value | None:
     return lazy([call_value(machine, function, call.with_arguments(row)) for row in rows], is_open)
 
 
-@models("builtins.filter", "itertools.filterfalse")
+@models("itertools.starmap")
+def starmap_call(machine: Machine, call: Call) -> Value | None:
+    """`starmap(f, rows)`: `f` is called with the items of each row."""
+    if len(call.positional) < 2:
+        return UNKNOWN
+    found = items_of(machine, call.positional[1], call)
+    rows = [items_of(machine, row, call) for row in found.items]
+    given = [Call(list(row.items), {}, call.node, call.frame, row.open) for row in rows]
+    return lazy([call_value(machine, call.positional[0], one) for one in given], found.open)
+
+
+@models("builtins.filter")
 def filter_call(machine: Machine, call: Call) -> Value | None:
     """`filter(f, xs)`: an item that may be left out leaves the length open."""
+    return _filtered(machine, call, False)
+
+
+@models("itertools.filterfalse")
+def filter_false_call(machine: Machine, call: Call) -> Value | None:
+    """`filterfalse(f, xs)`: those that `filter` leaves out."""
+    return _filtered(machine, call, True)
+
+
+def _filtered(machine: Machine, call: Call, unwanted: bool) -> Value:
+    """The items but those for which the answer is `unwanted`."""
     if len(call.positional) < 2:
         return UNKNOWN
     function, found = call.positional[0], items_of(machine, call.positional[1], call)
@@ -128,7 +150,7 @@ def filter_call(machine: Machine, call: Call) -> Value | None:
     for item in found.items:
         is_plain = isinstance(function, Const) and function.value is None
         answer = truth(machine, item if is_plain else call_value(machine, function, call.with_arguments([item])))
-        if answer is not False:
+        if answer is not unwanted:
             kept.append(item)
             is_open = is_open or answer is None
     return lazy(kept, is_open)

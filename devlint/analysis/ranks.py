@@ -47,6 +47,11 @@ def broadcast_rank(values: list[Value]) -> int | None:
     return max((rank for rank in ranks if rank is not None), default=None)
 
 
+def one_more(rank: int | None) -> int:
+    """The rank of several tensors of this rank together."""
+    return SOME_RANK if rank is None or rank >= SOME_RANK else rank + 1
+
+
 def result_rank(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
     """The rank of a result; `main` is the tensor on whose device it is."""
     rank = row.rank

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value, truth
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.dispatch import METHOD, Call, on
 from devlint.analysis.lacking import LACKED, read_lacking
 from devlint.analysis.machine import Crash
+from devlint.analysis.meeting import tensors_in
 from devlint.analysis.plain import (
     LAZY,
     SETS,
     NotConstant,
     equal,
     index_number,
+    join_all,
     lower,
     without_repeats,
 )
@@ -203,20 +205,46 @@ def _sort(machine: Machine, value: Sequence, call: Call) -> Value:
 
 
 def in_order(machine: Machine, items: list[Value], call: Call) -> list[Value]:
-    """Sort items as `sorted` does; where their order is not known, they stay as they are."""
+    """Sort items as `sorted` does; where their order is not known, they stay as they are, if no place tells devices."""
     keys = items
     key = call.given(-1, "key")
     if key is not None:
         keys = [call_value(machine, key, call.with_arguments([item])) for item in items]
     backwards = truth(machine, call.keywords["reverse"]) if "reverse" in call.keywords else False
     try:
-        known = [lower(one) for one in keys]
+        known = [_rank(one) for one in keys]
         order = sorted(range(len(items)), key=known.__getitem__, reverse=bool(backwards))
     except NotConstant:
-        return list(items)
+        places = [[tensor.device for tensor in tensors_in(item)] for item in items]
+        return list(items) if all(place == places[0] for place in places) else [join_all(machine, items)] * len(items)
     except TypeError:
         raise Crash("TypeError") from None
     return list(items) if backwards is None else [items[position] for position in order]
+
+
+def _rank(key: Value) -> Any:
+    """What a value is sorted by. Of a tuple, what is known until the first part that is not."""
+    if not isinstance(key, Sequence) or key.kind != "tuple" or key.open:
+        return lower(key)
+    return [_Ranked(part) for part in key.items]
+
+
+class _Ranked:
+    """A part of a tuple that is compared only where those before it are equal."""
+
+    __slots__ = ("part",)
+
+    def __init__(self, part: Value) -> None:
+        self.part = part
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Ranked) and bool(_rank(self.part) == _rank(other.part))
+
+    def __lt__(self, other: _Ranked) -> bool:
+        return bool(_rank(self.part) < _rank(other.part))
+
+    def __hash__(self) -> int:
+        return hash(_rank(self.part))
 
 
 # -- sets

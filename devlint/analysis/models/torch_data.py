@@ -14,6 +14,7 @@ from devlint.analysis.loads import take_for_data
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import operand, tensors_in
 from devlint.analysis.missing import too_few
+from devlint.analysis.ranks import one_more
 from devlint.analysis.results import derived, loaded_tensor
 from devlint.analysis.rows import check_generator
 from devlint.analysis.state import Worker
@@ -21,7 +22,6 @@ from devlint.analysis.values import (
     NONE,
     POISON,
     SIZE,
-    SOME_RANK,
     UNKNOWN,
     Array,
     Class,
@@ -216,14 +216,14 @@ def collated(machine: Machine, value: Value, call: Call, known: dict[int, Instan
     """
     known = {} if known is None else known
     if isinstance(value, Tensor):
-        made = Tensor(
-            value.device, SOME_RANK, machine.origin("loader", call.node, call.frame, value.device, "", value.origin)
-        )
-        return made
-    if isinstance(value, Array) or (isinstance(value, Const) and isinstance(value.value, (int, float))):
-        return Tensor("cpu", SOME_RANK, machine.origin("loader", call.node, call.frame, "cpu"))
-    if isinstance(value, Scalar) and value.kind == "number":
-        return Tensor("cpu", SOME_RANK, machine.origin("loader", call.node, call.frame, "cpu"))
+        origin = machine.origin("loader", call.node, call.frame, value.device, "", value.origin)
+        return Tensor(value.device, one_more(value.rank), origin)
+    if isinstance(value, Array):
+        return Tensor("cpu", one_more(value.rank), machine.origin("loader", call.node, call.frame, "cpu"))
+    if (isinstance(value, Const) and isinstance(value.value, (int, float))) or (
+        isinstance(value, Scalar) and value.kind == "number"
+    ):
+        return Tensor("cpu", 1, machine.origin("loader", call.node, call.frame, "cpu"))
     if isinstance(value, Const):
         return Sequence("list", [value, value], True)
     if isinstance(value, Sequence):

@@ -351,6 +351,25 @@ def unpickled(machine: Machine, call: Call) -> Value:
     return UNKNOWN if content is None else copied(content, {})
 
 
+@models("pickle.dumps", "cloudpickle.dumps", "dill.dumps")
+def pickled_bytes(machine: Machine, call: Call) -> Value:
+    """`pickle.dumps(obj)`: bytes that are read by `loads` alone."""
+    made = Instance(External(_BYTES), machine.site(call.node, call.frame))
+    made.state["content"] = copied(call.argument(0, "obj") or UNKNOWN, {})
+    return made
+
+
+@models("pickle.loads", "cloudpickle.loads", "dill.loads")
+def unpickled_bytes(machine: Machine, call: Call) -> Value:
+    """`pickle.loads(pickle.dumps(obj))` is a copy."""
+    held = call.argument(0, "data")
+    known = isinstance(held, Instance) and isinstance(held.cls, External) and held.cls.path == _BYTES
+    return copied(held.state["content"], {}) if isinstance(held, Instance) and known else UNKNOWN
+
+
+_BYTES: Final = "devlint.pickled"
+
+
 def _keep(machine: Machine, content: Value | None, file: Value | None) -> Value:
     key = _file_key(file)
     if key is not None and content is not None:
