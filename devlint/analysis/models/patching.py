@@ -1,6 +1,7 @@
-"""pytest's `monkeypatch`: what a test puts in the place of what its project, or torch, defines.
+"""pytest's `monkeypatch` and unittest's `patch`: what a test puts in the place of what its project, or torch, defines.
 
 https://docs.pytest.org/en/stable/how-to/monkeypatch.html
+https://docs.python.org/3/library/unittest.mock.html#the-patchers
 """
 
 from __future__ import annotations
@@ -8,11 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import assign_attribute, path_of
-from devlint.analysis.dispatch import Call, method_models
+from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
 from devlint.analysis.machine import Crash, text_of
+from devlint.analysis.models.contexts import Entered
 from devlint.analysis.values import NONE, UNKNOWN, External, Instance, Value
+from devlint.semantics import libraries
 
 if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
     from devlint.syntax import ir
 
@@ -45,3 +49,51 @@ def patch_attribute(machine: Machine, instance: Instance, call: Call) -> Value:
 def patch_other(machine: Machine, instance: Instance, call: Call) -> Value:
     """The rest, which is about other things."""
     return UNKNOWN
+
+
+# -- unittest.mock
+
+_PATCH: Final = "unittest.mock.patch"
+_MOCK: Final = "unittest.mock.Mock"
+
+
+@models(_PATCH, "mock.patch")
+def patch_by_name(machine: Machine, call: Call) -> Value:
+    """`patch("torch.cuda.is_available", return_value=False)`; what the project defines is not looked up by names."""
+    target = text_of(call.argument(0, "target"))
+    return _patcher(machine, target, call.given(1, "new"), call)
+
+
+@models(f"{_PATCH}.object", "mock.patch.object")
+def patch_member(machine: Machine, call: Call) -> Value:
+    """`patch.object(torch.cuda, "is_available", return_value=False)`."""
+    owner, name = call.argument(0, "target"), text_of(call.argument(1, "attribute"))
+    path = path_of(owner) if isinstance(owner, External) and name is not None else None
+    return _patcher(machine, None if path is None else f"{path}.{name}", call.given(2, "new"), call)
+
+
+def _patcher(machine: Machine, target: str | None, new: Value | None, call: Call) -> Value:
+    """A context in which something of torch is another; unknown for all else."""
+    if new is None and "return_value" in call.keywords:
+        new = Instance(External(_MOCK), machine.site(call.node, call.frame))
+        new.state["return_value"] = call.keywords["return_value"]
+    if target is None or not target.startswith("torch.") or new is None:
+        return UNKNOWN
+    made = Instance(External(_PATCH), machine.site(call.node, call.frame))
+    made.state.update(target=libraries.canonical(target), new=new)
+    return made
+
+
+@method_models(_MOCK, "__call__")
+def call_mock(machine: Machine, instance: Instance, call: Call) -> Value:
+    """A mock gives what it was told to."""
+    returned: Value = instance.state["return_value"]
+    return returned
+
+
+@on(ENTER, _PATCH)
+def enter_patch(machine: Machine, value: Instance, target: Value | None, node: ir.Node, frame: Frame) -> Entered:
+    """`with patch(...)`: callers get the new one until the block is left."""
+    before = machine.state.replaced
+    machine.store.set(machine.state, "replaced", {**before, value.state["target"]: value.state["new"]})
+    return value.state["new"], lambda: machine.store.set(machine.state, "replaced", before)
