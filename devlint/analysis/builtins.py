@@ -34,10 +34,12 @@ from devlint.analysis.values import (
     SCALAR,
     SIZE,
     SLICE,
+    SOME_INDEX,
     STRING,
     UNKNOWN,
     Array,
     Const,
+    DeviceValue,
     External,
     Instance,
     Scalar,
@@ -100,6 +102,10 @@ def text(machine: Machine, call: Call) -> Value | None:
         return STRING
     if isinstance(value, Unknown) and value.path is not None:
         return Unknown(value.path, value.named, value.default)
+    if isinstance(value, DeviceValue) and value.index == SOME_INDEX:
+        made = DeviceValue(value.type, SOME_INDEX, value.site)
+        made.is_text = True  # as what `f"cuda:{rank}"` makes
+        return made
     known = as_text(value)
     if known is not None and isinstance(known.value, str):
         return known
