@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.derived import DeviceText
 from devlint.analysis.devices import source_text
-from devlint.analysis.events import DeviceCompared
+from devlint.analysis.events import DeviceCompared, InvalidDevice
 from devlint.analysis.plain import ancestors
 from devlint.analysis.values import Const, Mapping, Sequence, Value
-from devlint.semantics.devices import parse_device
+from devlint.semantics.devices import DEVICE_TYPES, parse_device
 from devlint.syntax import ir
 from devlint.syntax.walk import walk
 
@@ -111,3 +111,18 @@ def _tell(
         operator=symbol.replace("-", " "),
         intended=symbol in ("==", "in"),
     )
+
+
+def refuse_number(machine: Machine, text: Const, added: Value, node: ir.Node, frame: Frame) -> None:
+    """Tell of a number that is added to the text of a device: `"cuda:" + 0`.
+
+    Raises:
+        Crash: it is one.
+    """
+    kind, colon, index = text.value.partition(":")
+    if not colon or index or kind not in DEVICE_TYPES:
+        return
+    if not isinstance(added, Const) or added.value.__class__ is not int:
+        return
+    error = 'TypeError: can only concatenate str (not "int") to str'
+    machine.crash(InvalidDevice, machine.site(node, frame), error=error, kind="joined", text=text.value, operation="+")

@@ -173,11 +173,15 @@ class MixedDevices(Event):
 
 @dataclass(frozen=True, slots=True)
 class DroppedMove(Event):
-    """The result of `tensor.to(device)` is thrown away; `text` is the receiver. Devices are "" where not known."""
+    """The result of `tensor.to(device)` is thrown away; `text` is the receiver. Devices are "" where not known.
+
+    `called`: False where the method itself takes the tensor's place (`x = x.cuda`), and is not called.
+    """
 
     text: str = ""
     source: str = ""
     target: str = ""
+    called: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,12 +267,13 @@ class InvalidDevice(Event):
 
     `kind`: a `string` that names none, a `context` manager, a `negative` number, the `cpu` where a GPU is demanded,
     no `number` where one is (`torch.device("cuda")`, None), a `handle` where the name of a type is demanded, a GPU
-    where a `legacy` constructor makes tensors of the CPU, `several` devices in a list.
+    where a `legacy` constructor makes tensors of the CPU, `several` devices in a list, a text that is `joined` to a
+    number.
     """
 
     text: str = ""
     literal: Site | None = None
-    kind: Literal["string", "context", "negative", "cpu", "number", "handle", "legacy", "several"] = "string"
+    kind: Literal["string", "context", "negative", "cpu", "number", "handle", "legacy", "several", "joined"] = "string"
     operation: str = ""
 
 
@@ -324,11 +329,12 @@ class ParallelDevice(Event):
     `replica`: a copy that DataParallel made for a GPU is asked for its parameters, and has none. `attribute`: a
     tensor of such a copy is asked for what the program has set on the parameter. `gathered`: the copies return a
     number each, and what the caller gets of them, at the root, is taken for one number. `set`: the module itself is
-    asked for what its forward sets, which only the copies have. `made`: of `elsewhere`, where the
-    module and its wrapper were.
+    asked for what its forward sets, which only the copies have. `keys`: the names of a state that is loaded have the
+    `module.` of a wrapper, and what takes it has none, or the other way round. `made`: of `elsewhere`, where the module
+    and its wrapper were.
     """
 
-    kind: Literal["elsewhere", "replica", "attribute", "gathered", "set"] = "elsewhere"
+    kind: Literal["elsewhere", "replica", "attribute", "gathered", "set", "keys"] = "elsewhere"
     attribute: str = ""
     wrapper: str = "DataParallel"
     expected: str = "cuda:0"

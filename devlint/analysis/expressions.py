@@ -12,6 +12,7 @@ from devlint.analysis.binding import bind_name
 from devlint.analysis.choices import decide, decide_value
 from devlint.analysis.conditions import both
 from devlint.analysis.control import either
+from devlint.analysis.device_names import refuse_number
 from devlint.analysis.dispatch import EVALUATE, Call, evaluates
 from devlint.analysis.evidence import note_doubts
 from devlint.analysis.frames import Frame
@@ -167,6 +168,8 @@ def evaluate_binary(machine: Machine, node: ir.Binary, frame: Frame) -> Value:
     machine.step()
     left = EVALUATE[node.left.__class__](machine, node.left, frame)
     right = EVALUATE[node.right.__class__](machine, node.right, frame)
+    if node.operator == "+" and left.__class__ is Const and left.value.__class__ is str:
+        refuse_number(machine, left, right, node, frame)
     return binary(machine, node.operator, left, right, node, frame)
 
 

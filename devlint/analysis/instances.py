@@ -57,6 +57,7 @@ from devlint.analysis.modules import (
 from devlint.analysis.replacing import replaced
 from devlint.analysis.sequences import sequence_item
 from devlint.analysis.state import SCRIPTED, TRACE
+from devlint.analysis.unset_attributes import note_unset
 from devlint.analysis.values import (
     NONE,
     OWN_CLASS,
@@ -138,6 +139,7 @@ def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.No
         known = library.attribute_by_base(machine, value, name, machine.site(node, frame))
         if known is not None:
             return known
+    note_unset(machine, value, name, node, frame)
     inner = value.state.get("path")
     return Unknown(f"{inner}.{name}", bool(value.state.get("named"))) if inner else UNKNOWN
 

@@ -107,9 +107,11 @@ def zip_call(machine: Machine, call: Call) -> Value | None:
 
 @models("builtins.map")
 def map_call(machine: Machine, call: Call) -> Value | None:
-    """`map(f, xs)`: `f` is called for each item."""
+    """`map(f, xs)`: `f` is called for each item that is asked for, and for none if nobody takes the iterator."""
     if len(call.positional) < 2:
         return UNKNOWN
+    if call.unused:
+        return lazy([], True)
     columns = [items_of(machine, value, call) for value in call.positional[1:]]
     is_open = any(column.open for column in columns)
     rows = [list(row) for row in zip(*(column.items for column in columns), strict=False)]

@@ -115,7 +115,7 @@ def lacks_method(machine: Machine, value: Instance, name: str) -> bool:
         or machine.state.replaced
     ):
         return False
-    if any(isinstance(base, Class) and _may_be_extended(machine, base) for base in mro(cls)):
+    if any(isinstance(base, Class) and may_be_extended(machine, base) for base in mro(cls)):
         return False
     return has_attribute(machine, value, name) is False and not _is_assigned(machine, cls, name)
 
@@ -123,14 +123,19 @@ def lacks_method(machine: Machine, value: Instance, name: str) -> bool:
 def _is_assigned(machine: Machine, cls: Class, name: str) -> bool:
     """Whether the program, or the file of a class, or what the one or the other imports, gives anything an attribute of
     this name, or one whose name it computes."""
+    return any(
+        not {name, None}.isdisjoint(assigned_attributes(module.body))
+        for module in writers(machine, cls)
+        if name in module.text or "setattr(" in module.text
+    )
+
+
+def writers(machine: Machine, cls: Class) -> list[ir.Module]:
+    """The files that may give objects of a class an attribute: the program, its own, and what they import."""
     files = set(machine.project.imported(cls.frame.namespace.path))
     if machine.activations:
         files |= machine.project.imported(machine.activations[0].call.frame.namespace.path)
-    return any(
-        not {name, None}.isdisjoint(assigned_attributes(module.body))
-        for path, module in machine.project.loaded()
-        if path in files and (name in module.text or "setattr(" in module.text)
-    )
+    return [module for path, module in machine.project.loaded() if path in files]
 
 
 _EXTENDS: Final = re.compile(
@@ -138,7 +143,7 @@ _EXTENDS: Final = re.compile(
 )
 
 
-def _may_be_extended(machine: Machine, cls: Class) -> bool:
+def may_be_extended(machine: Machine, cls: Class) -> bool:
     """Whether a class is given methods by more than its body: decorators, metaclasses, what its file does by names."""
     module = machine.project.module(cls.frame.namespace.path)
     extends = module is None or _EXTENDS.search(module.text) is not None

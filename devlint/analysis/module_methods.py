@@ -58,6 +58,7 @@ from devlint.analysis.values import (
     constant,
     present,
 )
+from devlint.analysis.weight_names import refuse_names
 from devlint.semantics import libraries, table
 
 if TYPE_CHECKING:
@@ -237,6 +238,7 @@ def _load_state_dict(machine: Machine, value: Instance, name: str, call: Call) -
     """Values are copied to where the module is; with `assign=True` the loaded tensors take its parameters' place."""
     weights = [tensor for tensor, _, _ in registered(value)]
     take_for_weights(machine, call.argument(0, "state_dict"))
+    refuse_names(machine, value, call)
     note_loaded(machine, call.argument(0, "state_dict"), weights, call)
     if constant(call.argument(2, "assign")) is True:
         for weight in weights:

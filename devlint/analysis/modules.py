@@ -17,6 +17,7 @@ from devlint.analysis.module_state import COLLECTION, HIDDEN, TABLES, UNNAMED, M
 from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, forget_place, item_of_opaque, unknown_part
 from devlint.analysis.replacing import replaced
 from devlint.analysis.results import device_of
+from devlint.analysis.unset_attributes import note_unset
 from devlint.analysis.values import (
     BOOL,
     POISON,
@@ -288,6 +289,7 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
     if name == "module":
         _miss_wrapper(machine, value, node, frame)
     miss_wrapped(machine, value, name, node, frame)
+    note_unset(machine, value, name, node, frame)
     return unknown_part(machine, value) if HIDDEN in value.fields else UNKNOWN
 
 

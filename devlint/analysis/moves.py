@@ -10,7 +10,7 @@ from devlint.analysis.modules import device_of_module, registered
 from devlint.analysis.names import assigned_in, is_read_again
 from devlint.analysis.origins import Origin
 from devlint.analysis.results import may_be_module
-from devlint.analysis.values import POISON, Function, Instance, Mapping, Sequence, Tensor, Value
+from devlint.analysis.values import POISON, Function, Instance, Mapping, Method, Sequence, Tensor, Value
 from devlint.analysis.visiting import held
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted
@@ -20,6 +20,27 @@ if TYPE_CHECKING:
     from devlint.analysis.events import Site
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+
+
+def note_uncalled(machine: Machine, target: ir.Expr, written: ir.Expr, value: Value, frame: Frame) -> None:
+    """`x = x.cuda`: what takes the tensor's place is the method, which nobody calls."""
+    if isinstance(target, ir.Display) and isinstance(written, ir.Display) and isinstance(value, Sequence):
+        if len(target.items) == len(written.items) == len(value.items):
+            for inner, side, part in zip(target.items, written.items, value.items, strict=True):
+                note_uncalled(machine, inner, side, part, frame)
+        return
+    if not isinstance(value, Method) or value.name not in ("cuda", "cpu") or not isinstance(written, ir.Attribute):
+        return
+    if not isinstance(value.receiver, Tensor) or not dotted(target) or dotted(target) != dotted(written.value):
+        return
+    machine.emit(
+        DroppedMove,
+        machine.site(written, frame),
+        error="TypeError: expected a Tensor, got builtin_function_or_method",
+        text=dotted(target),
+        source=value.receiver.device or "",
+        called=False,
+    )
 
 
 def note_dropped(machine: Machine, node: ir.ExprStatement, result: Value, frame: Frame, since: int) -> None:

@@ -28,7 +28,7 @@ def note_unbound(machine: Machine, node: ir.Name, frame: Frame, site: Site) -> b
         body = frame.namespace.module.body
         scope = "module"
     guard, later, speaks = _bindings(body, node.id, node.at.lineno)
-    if machine.protocol and scope == "module" and guard is not None and not _asks_torch(guard):
+    if machine.protocol and scope == "module" and guard is not None and not asks_torch(guard):
         return True  # a library that has a part for each platform, and nobody in sight takes the wrong one
     if isinstance(guard, ir.Try) and any(isinstance(part, (ir.Import, ir.ImportFrom)) for part in guard.body):
         return True  # what lacks is a package
@@ -52,7 +52,7 @@ def _is_asked(node: ir.Name, body: list[Any]) -> bool:
     return any(isinstance(part, ir.Attribute) and part.value is node for part in walk(body))
 
 
-def _asks_torch(test: ir.Node) -> bool:
+def asks_torch(test: ir.Node) -> bool:
     """Whether a guard itself asks for a GPU, and not a flag of the project's: `if torch.cuda.is_available():`."""
     return isinstance(test, ir.Call) and dotted(test.function).endswith(".is_available")
 
@@ -62,7 +62,7 @@ def _bindings(body: list[Any], name: str, row: int) -> tuple[ir.Node | None, boo
     guard: ir.Node | None = None
     later = False
     speaks = False
-    for statement, test in _statements(body, None):
+    for statement, test in statements_of(body, None):
         if name not in _bound_by(statement):
             continue
         if test is not None and statement.at.lineno < row:
@@ -74,26 +74,26 @@ def _bindings(body: list[Any], name: str, row: int) -> tuple[ir.Node | None, boo
     return guard, later, speaks
 
 
-def _statements(body: list[Any], test: ir.Node | None) -> Iterator[tuple[Any, ir.Node | None]]:
+def statements_of(body: list[Any], test: ir.Node | None) -> Iterator[tuple[Any, ir.Node | None]]:
     for statement in body:
         yield statement, test
         if isinstance(statement, ir.If):
-            yield from _statements(statement.body, statement.test)
-            yield from _statements(statement.orelse, statement.test)
+            yield from statements_of(statement.body, statement.test)
+            yield from statements_of(statement.orelse, statement.test)
         elif isinstance(statement, (ir.For, ir.While)):
             over = statement.iterable if isinstance(statement, ir.For) else statement.test
-            yield from _statements(statement.body, test or over)
-            yield from _statements(statement.orelse, test)
+            yield from statements_of(statement.body, test or over)
+            yield from statements_of(statement.orelse, test)
         elif isinstance(statement, ir.With):
             suppressing = next(
                 (e for e, _ in statement.items if isinstance(e, ir.Call) and _called(e) == "suppress"), None
             )
-            yield from _statements(statement.body, test or suppressing)
+            yield from statements_of(statement.body, test or suppressing)
         elif isinstance(statement, ir.Try):
-            yield from _statements(statement.body, test or (statement if statement.handlers else None))
+            yield from statements_of(statement.body, test or (statement if statement.handlers else None))
             for handler in statement.handlers:
-                yield from _statements(handler.body, test)
-            yield from _statements(statement.final, test)
+                yield from statements_of(handler.body, test)
+            yield from statements_of(statement.final, test)
 
 
 def assigned_in(loop: ir.Node) -> set[str]:
@@ -103,7 +103,7 @@ def assigned_in(loop: ir.Node) -> set[str]:
     if not isinstance(loop, (ir.For, ir.While)):
         return set()
     found = set(_target_names(loop.target)) if isinstance(loop, ir.For) else set()
-    for statement, _ in _statements(loop.body, None):
+    for statement, _ in statements_of(loop.body, None):
         targets = statement.targets if isinstance(statement, ir.Assign) else []
         if isinstance(statement, (ir.Augment, ir.For)):
             targets = [statement.target]
@@ -146,7 +146,7 @@ def _mentions(node: ir.Node, name: str) -> bool:
 
 def bound_by(statements: list[ir.Stmt]) -> set[str]:
     """The names that statements bind, those inside of them too."""
-    return {name for statement, _ in _statements(statements, None) for name in _bound_by(statement)}
+    return {name for statement, _ in statements_of(statements, None) for name in _bound_by(statement)}
 
 
 def _called(call: ir.Call) -> str:

@@ -30,7 +30,7 @@ from devlint.analysis.loops import loop
 from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal, forget_evidence
 from devlint.analysis.metaclasses import inherit_metaclass, take_metaclass
 from devlint.analysis.module_methods import base_method
-from devlint.analysis.moves import note_dropped, note_rebound
+from devlint.analysis.moves import note_dropped, note_rebound, note_uncalled
 from devlint.analysis.narrowing import narrow
 from devlint.analysis.option_names import asks_for_gpu, is_gpu_flag
 from devlint.analysis.staleness import is_filled
@@ -65,6 +65,8 @@ def expression_statement(machine: Machine, node: ir.ExprStatement, frame: Frame)
     if isinstance(node.value, ir.Call):
         result = evaluate_call(machine, node.value, frame, unused=True)
         note_dropped(machine, node, result, frame, since)
+    elif isinstance(node.value, ir.Comprehension) and node.value.kind == "generator":
+        machine.evaluate(node.value.generators[0].iterable, frame)  # nobody asks it for its items
     else:
         result = machine.evaluate(node.value, frame)
         if isinstance(node.value, ir.Comprehension):
@@ -94,6 +96,7 @@ def assign(machine: Machine, node: ir.Assign, frame: Frame) -> None:
         machine.settings.add(site.key)
         value = Const(True, site)
     for target in node.targets:
+        note_uncalled(machine, target, node.value, value, frame)
         bind(machine, target, value, node, frame)
 
 

@@ -51,7 +51,8 @@ RULE = Rule(
     summary="A name is bound only where CUDA is there, and used where it is not.",
     what="""\
 A variable, function or import that is bound under a test of CUDA alone (or in a `try` that fails without CUDA) and read
-after it, in a world that does not pass through the branch; also a device that is used before the line that binds it.
+after it, in a world that does not pass through the branch; an attribute that the methods of a class set under such a
+test alone; also a device that is used before the line that binds it.
 Names that are both bound and used under the guard are right, and so is a branch that leaves the function or the
 program. A name that nothing binds anywhere is not a matter of devices.""",
     why="""\

@@ -15,9 +15,10 @@ RULE = Rule(
     summary="The result of a tensor's `.to()`, `.cuda()` or `.cpu()` is thrown away.",
     what=(
         "A tensor is moved in a statement of its own, or in a comprehension whose list nobody keeps: nothing was "
-        "moved. Modules are moved in place, and other classes (tokenizer batches, graphs) may be too: the rule speaks "
-        "only where the receiver is known to be a tensor, on another device than the one asked for. A `.cpu()` of a "
-        "name that nothing reads afterwards makes no difference, and is left alone."
+        "moved. Also `x = x.cuda` without a call, which puts the method in the place of the tensor.\n\n"
+        "Modules are moved in place, and other classes (tokenizer batches, graphs) may be too: the rule speaks only "
+        "where the receiver is known to be a tensor, on another device than the one asked for. A `.cpu()` of a name "
+        "that nothing reads afterwards makes no difference, and is left alone."
     ),
     why=(
         "`Tensor.to()` never changes the tensor. It returns a copy on the other device, or the tensor itself where "
@@ -67,6 +68,10 @@ def two_devices(event: MixedDevices, context: TextContext) -> Iterator[Diagnosis
 @RULE.on(DroppedMove)
 def nothing_moved(event: DroppedMove, context: TextContext) -> Iterator[Diagnosis]:
     """A tensor's move was thrown away, whether or not something breaks later."""
+    if not event.called:
+        message = f"{text.quoted(context.text(event.root))} is not called: the method takes the place of the tensor"
+        yield Diagnosis(event.root, message, event, help=f"call it: `{event.text} = {context.text(event.root)}()`")
+        return
     stays = f": {text.quoted(event.text)} stays on {event.source}" if event.source else ""
     message = f"the result of {text.quoted(context.text(event.root))} is thrown away{stays}"
     yield Diagnosis(event.root, message, event)

@@ -24,7 +24,9 @@ RULE = Rule(
         "these copies what the program has set on a parameter (`self.weight.fast = None`), and what the forward sets "
         "on the module (`self.attention = scores`) goes with the copies: the module itself is asked for it in vain.\n\n"
         "And a module that returns a number, its loss: on several GPUs each copy returns one, the caller gets a vector "
-        "of them, and `loss.backward()` or `loss.item()` wants one number."
+        "of them, and `loss.backward()` or `loss.item()` wants one number.\n\n"
+        "And a state that was taken of the wrapper, whose names begin with `module.`, and is loaded into a module "
+        "without one, or the other way round: `load_state_dict` misses all the names that it knows."
     ),
     why=(
         "DataParallel copies the module from `device_ids[0]` to the others at each call and expects it there. With one "
@@ -126,6 +128,12 @@ def elsewhere(event: ParallelDevice, context: TextContext) -> Iterator[Diagnosis
         message = f"`{context.text(event.root)}` returns a number of each replica, and a vector of them is no number"
         trace = text.operand_trace(event, None, "one number is needed here")
         yield Diagnosis(event.root, message, event, trace, "take the mean: `loss = loss.mean()`")
+        return
+    if event.kind == "keys":
+        one, other = ("a wrapper's", "has none") if event.attribute else ("a bare module's", "is a wrapper")
+        message = f"the names of this state are {one}, and the `{event.wrapper}` that takes it {other}"
+        trace = text.operand_trace(event, None, "loaded here")
+        yield Diagnosis(event.root, message, event, trace, "take and load the state of the module inside (`.module`)")
         return
     message = f"`{event.wrapper}` expects its module on {event.expected} (`device_ids[0]`), and it is on {event.found}"
     trace = text.operand_trace(event, None, f"called with the module on {event.found} here")
