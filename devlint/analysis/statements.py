@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import binary, iterate
+from devlint.analysis.arms import is_arm_for_gpu
 from devlint.analysis.binding import annotated, bind
 from devlint.analysis.calls import invoke
 from devlint.analysis.checks import note_assertion, note_raise, raises
@@ -32,7 +33,6 @@ from devlint.analysis.metaclasses import inherit_metaclass, take_metaclass
 from devlint.analysis.module_methods import base_method
 from devlint.analysis.moves import note_dropped, note_rebound, note_uncalled
 from devlint.analysis.narrowing import narrow
-from devlint.analysis.option_names import asks_for_gpu, is_gpu_flag
 from devlint.analysis.staleness import is_filled
 from devlint.analysis.values import (
     UNKNOWN,
@@ -191,30 +191,6 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
     return fork(machine, decision, yes, no, frame)
 
 
-def is_arm_for_gpu(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> bool:
-    """Whether a branch is where an option for the device leads that is `cuda` by its default: `args.device == "cuda"`.
-
-    Whoever has no GPU gives the option another value. So it is with a setting that an object keeps: `if self.cuda:`.
-    """
-    if isinstance(test, ir.Attribute):
-        is_flag = holds and not machine.device_count and is_gpu_flag(test.name) and asks_for_gpu(test.name, True)
-        return is_flag and _is_setting(test.name, frame)
-    if not isinstance(test, ir.Compare) or test.operator not in ("==", "!=") or not isinstance(test.right, ir.Const):
-        return False
-    named = test.right.value
-    if not machine.options or not isinstance(named, str) or not isinstance(test.left, ir.Attribute):
-        return False
-    machine.quiet += 1
-    try:
-        value = machine.evaluate(test.left, frame)
-    finally:
-        machine.quiet -= 1
-    if not isinstance(value, Const) or value.site is None or value.site.key not in machine.options:
-        return False
-    equal = holds is (test.operator == "==")
-    return named.startswith("cuda") if equal else named == "cpu"
-
-
 def _is_for_gpus(machine: Machine, node: ir.If, frame: Frame) -> bool:
     """Whether an `if` asks for a setting of a file that is on, and does nothing but what is done for GPUs: whoever has
     none turns it off."""
@@ -253,18 +229,6 @@ def _speaks(statement: ir.Stmt) -> bool:
 
 
 _BACKENDS = frozenset({"backends", "cudnn"})
-_READS = frozenset({"get", "pop", "getattr", "bool", "parse_args"})
-
-
-def _is_setting(name: str, frame: Frame) -> bool:
-    """Whether a name is given constants, or what others give, wherever its file assigns it: nothing is asked for it."""
-    return not any(
-        isinstance(part, (ir.Compare, ir.Unary))
-        or (isinstance(part, ir.Call) and last_name(part.function) not in _READS)
-        for node in walk(frame.namespace.module.body)
-        if isinstance(node, ir.Assign) and name in map(last_name, node.targets)
-        for part in walk(node.value)
-    )
 
 
 def branch(machine: Machine, statements: list[ir.Stmt], frame: Frame) -> Signal | None:
