@@ -46,7 +46,7 @@ def _note(
     message: ir.Expr | None,
     frame: Frame,
 ) -> None:
-    if machine.trying or machine.quiet or _is_expected(machine, kind):
+    if machine.trying or machine.quiet or is_expected(machine, kind):
         return
     check = _quietly(machine, lambda: _refusing(machine, test, outcome, frame))
     sides = None if check is None else _quietly(machine, lambda: _sides(machine, check, frame))
@@ -110,7 +110,7 @@ def _refuse_generator(
     )
 
 
-def _is_expected(machine: Machine, kind: str) -> bool:
+def is_expected(machine: Machine, kind: str) -> bool:
     """Whether a handler around may catch what is raised."""
     if not machine.expected:
         return False

@@ -175,13 +175,14 @@ class MixedDevices(Event):
 class DroppedMove(Event):
     """The result of `tensor.to(device)` is thrown away; `text` is the receiver. Devices are "" where not known.
 
-    `called`: False where the method itself takes the tensor's place (`x = x.cuda`), and is not called.
+    `kind`: `uncalled` where the method itself takes the tensor's place (`x = x.cuda`), `nothing` where a `.to()` of the
+    program's own gives None back, and that takes the place of what it moved.
     """
 
     text: str = ""
     source: str = ""
     target: str = ""
-    called: bool = True
+    kind: Literal["dropped", "uncalled", "nothing"] = "dropped"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ RULE = Rule(
     summary="The result of a tensor's `.to()`, `.cuda()` or `.cpu()` is thrown away.",
     what=(
         "A tensor is moved in a statement of its own, or in a comprehension whose list nobody keeps: nothing was "
-        "moved. Also `x = x.cuda` without a call, which puts the method in the place of the tensor.\n\n"
+        "moved. Also `x = x.cuda` without a call, which puts the method in the place of the tensor, and "
+        "`model = model.to(device)` where the class has a `to` of its own that returns nothing.\n\n"
         "Modules are moved in place, and other classes (tokenizer batches, graphs) may be too: the rule speaks only "
         "where the receiver is known to be a tensor, on another device than the one asked for. A `.cpu()` of a name "
         "that nothing reads afterwards makes no difference, and is left alone."
@@ -45,7 +46,6 @@ x = x.to(device)
 print(weight * x)
 """,
     ),
-    worlds=("gpu1", "gpu2"),
     error=(
         "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
     ),
@@ -68,7 +68,11 @@ def two_devices(event: MixedDevices, context: TextContext) -> Iterator[Diagnosis
 @RULE.on(DroppedMove)
 def nothing_moved(event: DroppedMove, context: TextContext) -> Iterator[Diagnosis]:
     """A tensor's move was thrown away, whether or not something breaks later."""
-    if not event.called:
+    if event.kind == "nothing":
+        message = f"{text.quoted(context.text(event.root))} returns None, which `{event.text}` then stands for"
+        yield Diagnosis(event.root, message, event, help="end the method with `return self`")
+        return
+    if event.kind == "uncalled":
         message = f"{text.quoted(context.text(event.root))} is not called: the method takes the place of the tensor"
         yield Diagnosis(event.root, message, event, help=f"call it: `{event.text} = {context.text(event.root)}()`")
         return
