@@ -26,7 +26,7 @@ def is_arm_for_gpu(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -
     if not isinstance(test, ir.Compare) or test.operator not in ("==", "!=") or not isinstance(test.right, ir.Const):
         return False
     named = test.right.value
-    if not machine.options or not isinstance(named, str) or not isinstance(test.left, ir.Attribute):
+    if not machine.options or not isinstance(named, str) or not isinstance(test.left, (ir.Attribute, ir.Name)):
         return False
     machine.quiet += 1
     try:

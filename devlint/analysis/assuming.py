@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from devlint.analysis.choices import ChoiceKey
+from devlint.analysis.machine import ON_THE_CPU
 from devlint.analysis.option_names import are_independent
 
 if TYPE_CHECKING:
@@ -28,5 +29,6 @@ def usual(machine: Machine, asked: Iterable[ChoiceKey]) -> dict[ChoiceKey, bool]
 
 
 def joint(machine: Machine, asked: list[ChoiceKey]) -> list[dict[ChoiceKey, bool]]:
-    """What is to be assumed of conditions of several parts, where the first of them is worth a run."""
-    return [assume for key in asked for assume in machine.joint.get(key, ())][:MAX_PAIRS]
+    """What to assume of conditions of several parts the first of which is worth a run, and of an offered CPU."""
+    stays: dict[ChoiceKey, bool] = {ON_THE_CPU: True} if ON_THE_CPU in machine.asked else {}
+    return [stays] * bool(stays) + [assume for key in asked for assume in machine.joint.get(key, ())][:MAX_PAIRS]

@@ -191,6 +191,8 @@ def _fill_container(machine: Machine, instance: Instance, path: str, call: Call)
                 _register(machine, instance, UNNAMED, first.rest, call)
             if path == "torch.nn.Sequential":
                 machine.store.set(module, "children", None if first.open else list(first.items.values()))
+        elif first is not None:
+            machine.store.set(module, "unsure", True)  # an object that is a dict, or nobody knows what
         return
     items: list[Value] | None = list(arguments)
     seen: list[Value] = []

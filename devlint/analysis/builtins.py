@@ -51,6 +51,7 @@ from devlint.analysis.values import (
     constant,
 )
 from devlint.semantics import libraries
+from devlint.syntax import ir
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -299,12 +300,30 @@ def typed(machine: Machine, call: Call) -> Value | None:
 
 @models("builtins.exec")
 def executed(machine: Machine, call: Call) -> Value | None:
-    """`exec(open("configurator.py").read())`: plain settings of the file may be others now."""
+    """`exec(open("configurator.py").read())`: plain settings of the file may be others now, and there may be more
+    names. A line that imports (`exec("import models.%s as model" % name)`) leaves the settings alone."""
     names = call.frame.namespace.names
+    if len(call.positional) == 1 and call.frame.names is names:
+        machine.store.put(names, "exec", External("builtins.exec"))  # by which `unbound` knows
+    if _imports(call.positional[0] if call.positional else None, call.node):
+        return NONE
     for name, value in list(names.items()):
         if isinstance(value, Const) and not name.startswith("__") and value.value is not None:
             machine.store.put(names, name, Unknown(name, True, value))
     return NONE
+
+
+def _imports(code: Value | None, node: ir.Node | None) -> bool:
+    """Whether a text that is executed is one line that imports, as far as it is written there."""
+    text = constant(code)
+    if text is None and isinstance(node, ir.Call) and node.args:
+        first: ir.Node = node.args[0]
+        if isinstance(first, ir.Binary):
+            first = first.left
+        elif isinstance(first, ir.FString) and first.parts:
+            first = first.parts[0]
+        text = first.value if isinstance(first, ir.Const) else None
+    return isinstance(text, str) and text.startswith(("import ", "from ")) and not {";", "\n"} & set(text.strip())
 
 
 @models("builtins.print", "builtins.breakpoint", "builtins.help", "builtins.display")

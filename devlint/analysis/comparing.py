@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value, truth
@@ -26,6 +27,7 @@ from devlint.analysis.values import (
     BOOL,
     FOLLOWS,
     LOST_TYPE,
+    PLACED,
     PRESENT,
     RESULT,
     RESULT_IS_NONE,
@@ -272,9 +274,22 @@ def _compare_identity(left: Value, right: Value, symbol: str) -> Value:
         answer = False
     if answer is None and left is RESULT and is_none(right):
         return RESULT_IS_NONE
+    if answer is None and is_none(right) and _is_by_number(left):
+        return FOLLOWS
     if answer is None:
         return named_unknown(left, symbol, right) or BOOL
     return const(answer if symbol == "is" else not answer)
+
+
+_NUMBERED = re.compile(r"\[-?\d+\]$")
+
+
+def _is_by_number(value: Value) -> bool:
+    """Whether something unknown stands at a place of a list: `args.devices[0]`. Nobody chooses it to be None, but the
+    program may have put None there."""
+    if value is PLACED:
+        return True
+    return isinstance(value, Unknown) and value.path is not None and _NUMBERED.search(value.path) is not None
 
 
 def _may_be_same(left: Value, right: Value) -> bool:

@@ -249,7 +249,7 @@ def _keep_return(machine: Machine, frame: Frame, decision: Decision, signal: Sig
     join = machine.loss.without_bounds if frame.returns_in_loop else machine.loss.join
     joined = value if frame.returns is None else join(frame.returns, value)
     machine.store.set(frame, "returns", joined)
-    choice = None if decision.is_cut else decision.choice
+    choice = decision.choice if decision.is_free and not decision.is_cut else None
     machine.store.set(frame, "return_keys", [*frame.return_keys, (decision.key, choice)])
 
 

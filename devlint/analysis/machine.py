@@ -113,6 +113,9 @@ def forget_evidence(machine: Machine, known: int) -> None:
 FIRST_GPU: Final = ("the number of a GPU that is not known", "is 0")
 """What is assumed in a run that takes GPUs of which nobody knows the number for the first."""
 
+ON_THE_CPU: Final = ("an option whose default is a GPU", "is the CPU")
+"""What is assumed in a further run where there is no GPU: the user of a program says that it is to stay on the CPU."""
+
 _ON_ANY_GPU: Final = frozenset(
     {CpuOnlyArgument, ToHost, PinAccelerator, UnsynchronizedRead, MovedParameter, Synchronized}
 )
@@ -222,6 +225,7 @@ class Machine:
         self.assume = assume
         self.takes_first = FIRST_GPU in assume
         """Whether this run takes a GPU of which nobody knows the number for the first of several."""
+        self.is_on_the_cpu = ON_THE_CPU in assume
         self.has_arguments = any(isinstance(key, str) and "sys.argv" in key for key in assume)
         self.defaults: dict[ChoiceKey, bool] = {}
         """Answers that were taken because the program is started without arguments."""

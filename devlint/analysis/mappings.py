@@ -14,6 +14,7 @@ from devlint.analysis.lacking import LACKED, read_lacking
 from devlint.analysis.loads import take_for_data
 from devlint.analysis.machine import Crash
 from devlint.analysis.module_state import TABLES
+from devlint.analysis.names import visits_all
 from devlint.analysis.plain import NotConstant, join_all, key_of, length, missing, pair, value_of_key
 from devlint.analysis.results import derived, is_any_content, loaded_tensor
 from devlint.analysis.values import (
@@ -223,7 +224,7 @@ def assign_mapping_item(
     machine: Machine, value: Mapping, index: Value, new: Value, node: ir.Node, frame: Frame
 ) -> None:
     """`d[key] = new`."""
-    put(machine, value, index, new, bool(frame.loops))
+    put(machine, value, index, new, visits_all(machine, node, frame))
 
 
 def delete_mapping_item(machine: Machine, value: Mapping, index: Value, node: ir.Node, frame: Frame) -> None:

@@ -216,6 +216,7 @@ def _mark_left_behind(machine: Machine, instance: Instance, device: str | None, 
     assert module is not None
     if device is None or module.unsure:
         return
+    any_members = any(_has_any_members(instance.fields.get(name)) for name, kind in module.kinds.items() if kind)
     for name, value in list(instance.fields.items()):
         place = module.places.get(name)
         if place is None or module.kinds.get(name):
@@ -232,7 +233,9 @@ def _mark_left_behind(machine: Machine, instance: Instance, device: str | None, 
                     _leave_behind(machine, inner, device, given, frame, f"{name}.{field}")
         elif isinstance(value, (Sequence, Mapping)):
             for tensor in _unregistered(value):
-                if tensor.device not in (None, device, POISON):
+                if any_members:
+                    machine.store.set(tensor, "device", None)
+                elif tensor.device not in (None, device, POISON):
                     machine.store.set(
                         tensor,
                         "origin",
@@ -240,6 +243,13 @@ def _mark_left_behind(machine: Machine, instance: Instance, device: str | None, 
                             "unregistered", place, frame, machine.tick(), tensor.device, f"self.{name}", tensor.origin
                         ),
                     )
+
+
+def _has_any_members(part: Value | None) -> bool:
+    """Whether a registered container was given what is not known: any module that the program holds may be in it."""
+    if not isinstance(part, Instance) or part.module is None or not part.module.unsure:
+        return False
+    return isinstance(part.cls, External) and part.cls.path in ("torch.nn.ModuleDict", "torch.nn.ModuleList")
 
 
 def _leave_behind(machine: Machine, value: Tensor, device: str, place: Site, frame: Frame, name: str) -> None:

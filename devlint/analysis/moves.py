@@ -92,6 +92,7 @@ def note_dropped(machine: Machine, node: ir.ExprStatement, result: Value, frame:
             receiver = node.value.function.value if isinstance(node.value.function, ir.Attribute) else None
             if (
                 isinstance(receiver, (ir.Name, ir.Attribute, ir.Subscript))
+                and not _is_part_of_tensor(receiver, frame)
                 and not _is_shown(machine, node, frame)
                 and not (made.device == "cpu" and _is_done_with(receiver, node, frame))
             ):
@@ -102,6 +103,11 @@ def note_dropped(machine: Machine, node: ir.ExprStatement, result: Value, frame:
                     source=source.device or "",
                     target=made.device or "",
                 )
+
+
+def _is_part_of_tensor(receiver: ir.Expr, frame: Frame) -> bool:
+    """Whether a tensor is indexed: what that gives was made for the move and is gone after it, as where it is timed."""
+    return isinstance(receiver, ir.Subscript) and isinstance(held(receiver.value, frame), Tensor)
 
 
 def _is_done_with(receiver: ir.Expr, node: ir.Node, frame: Frame) -> bool:

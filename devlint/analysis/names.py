@@ -115,6 +115,24 @@ def assigned_in(loop: ir.Node) -> set[str]:
     return found
 
 
+def visits_all(machine: Machine, node: ir.Node, frame: Frame) -> bool:
+    """Whether a write at an index or key that is not known is taken to come to all items: in a loop that writes
+    nowhere else in the same container. `path[t - 1] = new; path[t] = path[t].cpu()` leaves the last one as it is."""
+    if not frame.loops:
+        return False
+    loop = frame.loops[-1]
+    shifted = machine.project.shifted.get(loop)
+    if shifted is None:
+        keys: dict[str, set[object]] = {}
+        for part in walk(getattr(loop, "body", [])):
+            for target in part.targets if isinstance(part, ir.Assign) else ():
+                if isinstance(target, ir.Subscript) and not isinstance(target.index, ir.Const):
+                    keys.setdefault(dotted(target.value), set()).add(dotted(target.index) or target)
+        shifted = frozenset(name for name, written in keys.items() if name and len(written) > 1)
+        machine.project.shifted[loop] = shifted
+    return not (shifted and isinstance(node, ir.Subscript) and dotted(node.value) in shifted)
+
+
 def is_read_again(body: list[Any], statement: ir.Node, name: str) -> bool:
     """Whether a body reads a name after one of its statements: below it, in another round of a loop around it that does
     not bind the name first, or in a function that may be called then."""

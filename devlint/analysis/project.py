@@ -67,6 +67,8 @@ class Project:
         """Of what a loop takes parts by its target, by loop."""
         self.bound: dict[ir.Node, frozenset[str]] = {}
         """The names that a loop binds, by loop."""
+        self.shifted: dict[ir.Node, frozenset[str]] = {}
+        """The containers that a loop writes at more than one index or key, by loop."""
         self.counted: dict[ir.Node, frozenset[str]] = {}
         """The names that a loop computes from what changes in each round, by loop."""
         self.bindings: dict[ir.Module, dict[str, list[int]]] = {}

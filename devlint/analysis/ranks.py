@@ -223,7 +223,8 @@ def _squeezed(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
         if whole.size > 0:
             return rank - (whole.size == 1)
     if rank == len(dimensions) == 1 and isinstance(whole, Tensor) and whole.size is None:
-        return SOME_RANK  # as many as a batch has: not always one
+        is_made = whole.origin is None or whole.origin.kind in ("factory", "placed")
+        return None if is_made else SOME_RANK  # a batch has not always one; what is made for a batch may have
     return SOME_RANK if rank > len(dimensions) else None
 
 

@@ -11,6 +11,7 @@ from devlint.analysis.dispatch import ASSIGN_ITEM, BINARY, ITEM, ITERATE, TRUTH,
 from devlint.analysis.likeness import representative
 from devlint.analysis.machine import Crash
 from devlint.analysis.missing import too_few
+from devlint.analysis.names import visits_all
 from devlint.analysis.plain import (
     LAZY,
     SETS,
@@ -107,8 +108,10 @@ def sequence_item(machine: Machine, value: Sequence, index: Value, node: ir.Node
     if position is None:
         if isinstance(index, Tensor) and index.rank != 0:
             return UNKNOWN
-        if value.kind in ("list", "tuple") and isinstance(index, Const) and isinstance(index.value, str):
-            raise Crash("TypeError")
+        if isinstance(index, Const) and isinstance(index.value, str):
+            if value.kind in ("list", "tuple"):
+                raise Crash("TypeError")
+            return UNKNOWN
         return any_item(machine, value)
     if value.open:
         known = 0 <= position < len(value.items) - value.tail or -value.tail <= position < 0
@@ -218,9 +221,9 @@ def assign_sequence_item(
         rewrite(machine, value, items)
     elif position is not None and not value.open:
         raise Crash("IndexError")
-    elif not value.items:
-        rewrite(machine, value, [new], True)
-    elif frame.loops or len(value.items) == 1:
+    elif not value.items or (position is not None and len(value.items) <= position < MAX_ITEMS):
+        rewrite(machine, value, [*value.items, new], True)
+    elif (len(value.items) == 1 and not value.open) or visits_all(machine, node, frame):
         rewrite(machine, value, [new] * len(value.items))
     else:
         rewrite(machine, value, [join_all(machine, (item, new)) for item in value.items])

@@ -40,6 +40,7 @@ from devlint.analysis.values import (
     LOST_DEVICE,
     LOST_TYPE,
     NUMBER,
+    PLACED,
     RESULT,
     SCALAR,
     STRING,
@@ -186,6 +187,10 @@ _OF_MODULES: Final = frozenset({*_MOVES, "eval", "train", "half", "state_dict", 
 """Methods of modules, by which what was loaded is seen to be one."""
 
 
+_OF_HOST_DATA: Final = frozenset({"numpy", "share_memory_"})
+"""Methods of tensors in host memory: what was loaded is data by them, which processes may share, and no weights."""
+
+
 def _is_asynchronous(call: Call) -> bool:
     return constant(call.keywords.get("non_blocking")) is True
 
@@ -236,7 +241,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
         machine.store.set(machine.state, "synchronizations", machine.state.synchronizations + 1)
     if name in _MOVES:
         return made
-    if name == "numpy":
+    if name in _OF_HOST_DATA:
         take_for_data(machine, value)
     if value.path is None or name not in _PURE or call.keywords or call.open:
         return UNKNOWN
@@ -256,8 +261,8 @@ def unknown_item(machine: Machine, value: Unknown, index: Value, node: ir.Node, 
 
 def _extended_by(value: Unknown, index: Value) -> Value:
     if isinstance(index, Const) and isinstance(index.value, (str, int)):
-        if value is RESULT and isinstance(index.value, int):
-            return RESULT
+        if isinstance(index.value, int) and (value is RESULT or value.path is None):
+            return RESULT if value is RESULT else PLACED
         return extended(value, f"[{index.value!r}]")
     return UNKNOWN
 

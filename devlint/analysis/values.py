@@ -293,7 +293,8 @@ class Array(Value):
 class Sequence(Value):
     """A list, tuple, set or generator object: a known prefix, and perhaps more. `items` is replaced, never mutated.
 
-    `kind` names the type; `replica` is the generator of the parameters that a replica of DataParallel does not have.
+    `kind` names the type; `replica` is the generator of the parameters that a replica of DataParallel does not have,
+    `batch` what a loader out of sight yields, which may be of any type.
     `is_shape`: it is the shape of a tensor, or a part of one. `counted`: it has an item for each GPU. `sifted`: its
     items were chosen by a condition that is not decided; it may be empty. `tail`: how many of the items of an open
     tuple stand at its end (`*shape, device`).
@@ -496,6 +497,8 @@ LOST_TYPE: Final = Unknown()
 """The type of such a device: what it is follows from that condition."""
 CUT: Final = Unknown()
 """What a call gives that a bound left out: there is an answer, and asking for it is no choice."""
+PLACED: Final = Unknown()
+"""What stands at a place of a list (`devices[0]`) of which nothing is known: nobody chooses it to be None."""
 RESULT: Final = Unknown()
 """What a call gives of which nothing is known: a program that asks whether it is None guards against what may never
 be."""

@@ -37,8 +37,21 @@ def holds_placed(value: Value | None, depth: int = 3) -> bool:
 
 def indexed(machine: Machine, node: ir.For | ir.While, frame: Frame) -> list[Value]:
     """The containers and modules of which a loop takes parts by the numbers or names that it goes over."""
-    found = (_reached(part, frame) for part in _by_target(machine, node))
-    return [value for value in found if holds_placed(value) and value is not None]
+    found = (_content(_reached(part, frame)) for part in _by_target(machine, node))
+    return [value for value in found if value is not None and (holds_placed(value) or _is_record(value))]
+
+
+def _content(value: Value | None) -> Value | None:
+    """What an object of a class that derives from list or dict holds; other values are what they are."""
+    data = value.state.get("data") if isinstance(value, Instance) and value.module is None else None
+    return data if isinstance(data, (Sequence, Mapping)) else value
+
+
+def _is_record(value: Value) -> bool:
+    """Whether it is an object, no module, that has tensors among its attributes."""
+    if not isinstance(value, Instance) or value.module is not None:
+        return False
+    return any(isinstance(field, Tensor) for field in value.fields.values())
 
 
 def _by_target(machine: Machine, node: ir.For | ir.While) -> list[ir.Expr]:
@@ -100,6 +113,11 @@ def forget_others(machine: Machine, start: int, items: list[Value], count: int, 
     of the items after the first `count`, and in what it goes over by index. Nobody knows where these are."""
     log = machine.store.log
     assert log is not None
+    for holder in holders:
+        if isinstance(holder, Instance) and holder.module is None:
+            _forget_fields(
+                machine, holder, [(key, old) for target, key, _, old in log[start:] if target is holder.fields]
+            )
     moved: set[int] = set()
     before: dict[int, Any] = {}
     for target, key, is_slot, old in log[start:]:
@@ -147,6 +165,17 @@ def _forget_items(machine: Machine, container: Sequence | Mapping, before: Any) 
         if _is_replaced(pairs):
             anywhere = {key: _anywhere(before[key], value) for key, value in container.items.items()}
             machine.store.set(container, "items", anywhere)
+
+
+def _forget_fields(machine: Machine, holder: Instance, written: list[tuple[Any, Any]]) -> None:
+    """Where a loop put tensors into some attributes of an object by their names, the others may be anywhere."""
+    first: dict[Any, Any] = {}
+    for name, old in written:
+        first.setdefault(name, old)
+    if _is_replaced([(old, holder.fields[name]) for name, old in first.items() if name in holder.fields]):
+        for name, value in list(holder.fields.items()):
+            if isinstance(value, Tensor) and name not in first:
+                machine.store.put(holder.fields, name, Tensor(None, value.rank))
 
 
 def _is_replaced(pairs: list[tuple[Value, Value]]) -> bool:

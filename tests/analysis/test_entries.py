@@ -312,6 +312,30 @@ class Net(pl.LightningModule):
         real = torch.ones(2)  # DEV303: gpu1 gpu2
         return (self(x) - real).sum()
 """,
+    "names of a batch": """
+import lightning as L
+class Net(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+    def training_step(self, batch, index):
+        weights = torch.ones(2)  # DEV303: gpu1 gpu2
+        torch.zeros(2) + batch["size"]
+        return (self.layer(batch["x"]) * weights).sum()
+""",
+    "a batch that is a tensor": """
+import lightning as L
+from torch.utils.data import DataLoader
+class Net(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+    def training_step(self, batch, index):
+        print(batch.device, batch.shape[0])
+        return self.layer(batch).sum()
+trainer = L.Trainer(accelerator="gpu")
+trainer.fit(Net(), DataLoader([torch.ones(2)]))
+""",
     "a hard-coded device among inputs": """
 class Net(nn.Module):
     def forward(self, x):

@@ -104,3 +104,26 @@ def test_replay_memory() -> None:
         GPU2,
     )
     assert [event.site.row for event in run.events(MixedDevices)] == [8]
+
+
+MANY = "".join(f"    part{number}: torch.Tensor\n" for number in range(12))
+MOVED_BY_NAME = f"""
+@dataclasses.dataclass
+class Batch:
+{MANY}
+    def to(self, device):
+        for field in dataclasses.fields(self):
+            setattr(self, field.name, getattr(self, field.name).to(device))
+        return self
+batch = Batch(*[torch.ones(2) for _ in range(12)]).to("cuda")
+first, last = batch.part0, batch.part11
+"""
+
+
+def test_attributes_to_which_a_long_loop_did_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a loop moves attributes by their names, those to which it did not come may be anywhere."""
+    monkeypatch.setattr("devlint.analysis.loops.is_cheap", lambda machine, began: False)
+    run = Run(IMPORTS + MOVED_BY_NAME, GPU2)
+    first, last = run["first"], run["last"]
+    assert isinstance(first, Tensor) and first.device == "cuda:0"
+    assert not isinstance(last, Tensor) or last.device != "cpu"

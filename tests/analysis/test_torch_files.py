@@ -188,6 +188,13 @@ torch.save({"mean": torch.zeros(2)}, "stats.pt")
 stats = torch.load("stats.pt", map_location="cpu")
 torch.zeros(2, device=device) - stats["mean"]  # DEV301: gpu1 gpu2
 """,
+    "indices that processes share": """
+# runs: no
+# silent
+seeds = torch.load("seeds.pt")
+seeds.share_memory_()
+print(seeds.size(0))
+""",
     "a handler that only tells of a load that fails": """
 # runs: no
 net = nn.Linear(2, 2).to(device)

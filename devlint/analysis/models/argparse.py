@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value, truth
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models
+from devlint.analysis.events import Choice
 from devlint.analysis.gpu_numbers import read, says_which
-from devlint.analysis.machine import Crash, text_of
+from devlint.analysis.machine import ON_THE_CPU, Crash, text_of
 from devlint.analysis.models.command_lines import (
     FLAGS,
     STORING,
@@ -17,6 +18,7 @@ from devlint.analysis.models.command_lines import (
     given_value,
     is_odd,
     left_alone,
+    offers_cpu,
     parsed,
 )
 from devlint.analysis.option_names import is_gpu_flag, speaks_of_gpu
@@ -128,6 +130,7 @@ def add_argument(machine: Machine, instance: Instance, call: Call) -> Value | No
         return Instance(External(ACTION))
     default = call.keywords.get("default")
     option = Option(dest, flags, default or FLAGS.get(kind, NONE), kind)
+    option.offers_cpu = offers_cpu(option.default, call)
     option.convert = call.keywords.get("type")
     option.const = call.keywords.get("const", NONE)
     nargs = constant(call.keywords.get("nargs", NONE))
@@ -303,6 +306,11 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
         return default if option.fixed and not is_none(default) else Unknown(path, True, default)
     if is_none(default) or constant(default) == "":
         return Unknown(path, True, default)  # left away, or given: both are what the option is there for
+    if option.offers_cpu and isinstance(default, Const) and not machine.world.device_count:
+        machine.asked.add(ON_THE_CPU)
+        if machine.is_on_the_cpu:
+            machine.path.append(Choice(f"{path} == 'cpu'", True, default.site))
+            default = Const("cpu", default.site)
     default = _converted(machine, option, name, call, default)
     if isinstance(default, Const) and (default.value is None or isinstance(default.value, bool)) and not option.fixed:
         return Unknown(path, True, default)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from devlint.analysis.plain import NotConstant, lift, lower
 from devlint.analysis.values import FALSE, NONE, TRUE, Const, Instance, Sequence, Value, constant, is_none
+from devlint.semantics.devices import parse_device
 
 if TYPE_CHECKING:
     from devlint.analysis.dispatch import Call
@@ -24,7 +25,7 @@ _ADDING: Final = ("append", "extend")
 class Option:
     """One `add_argument`: where its value goes, what it is when not given, and how the command line changes it."""
 
-    __slots__ = ("const", "convert", "default", "dest", "fixed", "flags", "kind", "nargs", "required")
+    __slots__ = ("const", "convert", "default", "dest", "fixed", "flags", "kind", "nargs", "offers_cpu", "required")
 
     def __init__(self, dest: str, flags: tuple[str, ...], default: Value, kind: str) -> None:
         self.dest = dest
@@ -36,6 +37,8 @@ class Option:
         self.nargs: int | str | None = None
         self.fixed = False
         self.required = False
+        self.offers_cpu = False
+        """Whether its default is a GPU, and its choices or its help name the CPU."""
 
 
 def command_line(call: Call) -> list[str] | None:
@@ -57,6 +60,17 @@ def is_odd(option: Option, call: Call) -> bool:
         return True
     positional = not option.flags[0].startswith("-")
     return "" in option.flags or (positional and ("dest" in given or option.dest != option.flags[0]))
+
+
+def offers_cpu(default: Value, call: Call) -> bool:
+    """Whether an option whose default is a GPU may be the CPU, by its choices, or else by what its help says."""
+    name = parse_device(default.value) if isinstance(default, Const) and isinstance(default.value, str) else None
+    if name is None or name[0] != "cuda":
+        return False
+    choices = call.keywords.get("choices")
+    if isinstance(choices, Sequence):
+        return any(constant(choice) == "cpu" for choice in choices.items)
+    return choices is None and "cpu" in str(constant(call.keywords.get("help"))).lower()
 
 
 def given_value(option: Option, value: Value, convert: Callable[[Value], Value]) -> Value:

@@ -187,7 +187,7 @@ def _hook_argument(machine: Machine, name: str, device: str, call: Call) -> Valu
         def part() -> Tensor:
             return Tensor(device, 64, machine.origin("input", call.node, call.frame, device, name), assumed=True)
 
-        return Sequence("list", [part(), part()], True)
+        return Sequence("batch", [part(), part()], True)  # whose type nobody knows: a list, a tensor, a dict
     return Unknown(name)
 
 

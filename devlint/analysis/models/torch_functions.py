@@ -191,7 +191,8 @@ def tensor_from_data(machine: Machine, call: Call) -> Value:
 
 
 def _tensor_from_data(machine: Machine, call: Call) -> Value:
-    """`torch.tensor(data, device=)`: a tensor keeps its device, other data are put on the default device."""
+    """`torch.tensor(data, device=)`: a tensor keeps its device, unless the program has set a default, other data are
+    put on the default device."""
     data = call.argument(0, "data") or call.keywords.get("obj") or UNKNOWN
     target = call.given(-1, "device")
     node, frame = call.node, call.frame
@@ -206,22 +207,16 @@ def _tensor_from_data(machine: Machine, call: Call) -> Value:
             if device == POISON
             else Tensor(device, rank, machine.origin("placed", node, frame, device, operation))
         )
-    if isinstance(data, Tensor):
+    is_set = machine.state.default_device is not None
+    if isinstance(data, Tensor) and not is_set:
         made = derived(data)
         made.requires_grad = constant(call.keywords.get("requires_grad")) is True
         return made
-    if isinstance(data, Sequence):
+    if isinstance(data, Sequence) and not is_set:
         inner = _tensor_inside(data)
         if inner is not None:
-            return (
-                Tensor(
-                    inner.device if inner.device != "cpu" else "cpu",
-                    rank,
-                    machine.origin("factory", node, frame, "cpu", operation),
-                )
-                if inner.device in (None, "cpu")
-                else Tensor("cpu", rank, machine.origin("factory", node, frame, "cpu", operation))
-            )
+            device = None if inner.device is None else "cpu"
+            return Tensor(device, rank, machine.origin("factory", node, frame, "cpu", operation))
     if call.open:
         return Tensor(None, rank)
     device = default_device(machine, node, frame, operation)
