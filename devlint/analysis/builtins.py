@@ -17,6 +17,7 @@ from devlint.analysis.arguments import ARGUMENT_COUNTS, Arguments
 from devlint.analysis.classes import external_bases, find
 from devlint.analysis.constants import as_text
 from devlint.analysis.dispatch import METHODS, Call, method_models, models
+from devlint.analysis.enumerations import each_member
 from devlint.analysis.formatting import refuse_format
 from devlint.analysis.gpu_numbers import handed_on
 from devlint.analysis.host import note_wait, read_pending
@@ -38,6 +39,7 @@ from devlint.analysis.values import (
     STRING,
     UNKNOWN,
     Array,
+    Class,
     Const,
     DeviceValue,
     External,
@@ -267,6 +269,9 @@ def size(machine: Machine, call: Call) -> Value | None:
     if known is not None:
         return const(known)
     take_for_data(machine, value)
+    if isinstance(value, Class):
+        every = each_member(value)
+        return SIZE if every is None else const(len(every.items))
     if isinstance(value, Sequence) and value.sifted:
         return COUNT
     if isinstance(value, Tensor):

@@ -85,6 +85,8 @@ def const_attribute(machine: Machine, value: Const, name: str, node: ir.Node, fr
         return missing(machine, "AttributeError")
     if name == "value":
         return value  # of a member of an Enum, which is kept as its value
+    if name == "name":
+        return STRING
     if isinstance(value.value, (int, float, complex)) and name in ("real", "imag", "numerator", "denominator"):
         return lift(getattr(value.value, name, None))
     if name == "__class__":

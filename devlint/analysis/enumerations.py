@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 
 from devlint.analysis.access import call_value
 from devlint.analysis.classes import external_bases, find
-from devlint.analysis.dispatch import ITEM, Call, on
+from devlint.analysis.dispatch import ITEM, ITERATE, Call, Iteration, on
 from devlint.analysis.plain import equal, missing
 from devlint.analysis.values import (
     UNKNOWN,
@@ -112,6 +112,26 @@ def members(cls: Class) -> Mapping:
     names = cls.properties.get(_MEMBERS, ())
     is_open = bool(cls.properties.get("built elsewhere")) or bool(cls.node.decorators)
     return Mapping({name: cls.fields[name] for name in names if name in cls.fields}, None, is_open or not names)
+
+
+@on(ITERATE, Class)
+def iterate_class(machine: Machine, value: Class, node: ir.Node, frame: Frame, wanted: int) -> Iteration | None:
+    """`for member in E`; a flag has members that are put together."""
+    return each_member(value)
+
+
+def each_member(cls: Class) -> Iteration | None:
+    """The members of an enumeration, each once, whatever other names it has."""
+    if not is_enumeration(cls) or any(path.rpartition(".")[2] in _FLAGS for path in external_bases(cls)):
+        return None
+    known = members(cls)
+    if known.open:
+        return None
+    made: list[Value] = []
+    for member in known.items.values():
+        if all(one is not member and equal(one, member) is not True for one in made):
+            made.append(member)
+    return Iteration(made, False)
 
 
 @on(ITEM, Class)

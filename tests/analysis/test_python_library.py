@@ -290,6 +290,10 @@ table = {Kind.seq: "seq", Kind.token: "token"}
         "(Level['low'] + 1, Level(2) > Level.low)",
         "(Counted.first.value, Counted(2).name)",
         "Lenient('A') is Lenient.a",
+        "([kind.name for kind in Kind], [place.value for place in Place], len(Kind), [n + 1 for n in Level])",
+        "[table[kind] for kind in Kind]",
+        "dict(zip(Counted, 'xy'))[Counted.second]",
+        "(next(iter(Kind)).value, [kind.name for kind in reversed(list(Kind))], [p for p in Place if p == 'cuda'] == ['cuda'])",
     ],
 )
 def test_members_by_name_and_value(expression: str) -> None:
@@ -300,7 +304,18 @@ def test_members_by_name_and_value(expression: str) -> None:
 
 @pytest.mark.parametrize(
     "expression",
-    ["Kind[name]", "Kind(name)", "Kind['nowhere']", "Kind(7)", "Bits(3)", "Made('x')", "Table['x']", "Rich('a')"],
+    [
+        "[bit for bit in Bits][0]",
+        "[row for row in Table][0]",
+        "Kind[name]",
+        "Kind(name)",
+        "Kind['nowhere']",
+        "Kind(7)",
+        "Bits(3)",
+        "Made('x')",
+        "Table['x']",
+        "Rich('a')",
+    ],
 )
 def test_members_that_are_not_known(expression: str) -> None:
     run = Run(f"""{ENUMERATIONS}
