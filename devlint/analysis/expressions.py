@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import attribute, binary, call_method, call_value, item, iterate
 from devlint.analysis.arguments import Arguments
@@ -20,6 +20,7 @@ from devlint.analysis.machine import OutOfBudget, forget_evidence
 from devlint.analysis.narrowing import is_used, narrow
 from devlint.analysis.option_names import is_gpu_flag
 from devlint.analysis.parsed_options import hand_out
+from devlint.analysis.protocols import call_special
 from devlint.analysis.results import derived
 from devlint.analysis.values import (
     BOOL,
@@ -175,6 +176,7 @@ def evaluate_binary(machine: Machine, node: ir.Binary, frame: Frame) -> Value:
 
 
 _UNARY: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+_SPECIAL: Final = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
 
 
 @evaluates(ir.Unary)
@@ -196,6 +198,8 @@ def evaluate_unary(machine: Machine, node: ir.Unary, frame: Frame) -> Value:
             return SCALAR
     if isinstance(value, Tensor):
         return derived(value)
+    if isinstance(value, Instance):
+        return call_special(machine, value, _SPECIAL[node.operator], [], node, frame) or UNKNOWN
     if isinstance(value, Scalar) and value.low is not None:
         return NUMBER
     return value if isinstance(value, (Array, Scalar)) else UNKNOWN

@@ -84,6 +84,7 @@ from devlint.analysis.models import (
     unbound,
     unmovable,
     vision,
+    weak,
     weight_norms,
 )
 
@@ -169,5 +170,6 @@ __all__ = [
     "unknowns",
     "unmovable",
     "vision",
+    "weak",
     "weight_norms",
 ]

@@ -293,7 +293,8 @@ table = {Kind.seq: "seq", Kind.token: "token"}
         "([kind.name for kind in Kind], [place.value for place in Place], len(Kind), [n + 1 for n in Level])",
         "[table[kind] for kind in Kind]",
         "dict(zip(Counted, 'xy'))[Counted.second]",
-        "(next(iter(Kind)).value, [kind.name for kind in reversed(list(Kind))], [p for p in Place if p == 'cuda'] == ['cuda'])",
+        "(next(iter(Kind)).value, [kind.name for kind in reversed(list(Kind))])",
+        "[p for p in Place if p == 'cuda'] == ['cuda']",
     ],
 )
 def test_members_by_name_and_value(expression: str) -> None:
