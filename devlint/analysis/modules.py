@@ -17,6 +17,7 @@ from devlint.analysis.module_state import COLLECTION, HIDDEN, TABLES, UNNAMED, M
 from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, forget_place, item_of_opaque, unknown_part
 from devlint.analysis.replacing import replaced
 from devlint.analysis.results import device_of
+from devlint.analysis.sequences import bounds
 from devlint.analysis.unset_attributes import note_unset
 from devlint.analysis.values import (
     BOOL,
@@ -402,7 +403,8 @@ def module_item(machine: Machine, value: Instance, index: Value, node: ir.Node, 
                 return UNKNOWN
     if module.children and not isinstance(index, Const):
         if index is SLICE:
-            return _slice(value, module)
+            within = node.index if isinstance(node, ir.Subscript) else None
+            return _slice(value, module, bounds(machine, within, frame) if isinstance(within, ir.Slice) else None)
         return module.children[0] if len(module.children) == 1 else _any_child(machine, module.children)
     if is_dictionary(value) and not isinstance(index, Const):
         parts = [present(value.fields[name]) for name, kind in module.kinds.items() if kind]
@@ -426,12 +428,14 @@ def name_of_member(name: str) -> Value:
     return STRING if UNNAMED in name.split(".") else const(name)
 
 
-def _slice(value: Instance, module: ModuleState) -> Instance:
-    """Some of the members of a container, in another of its class."""
+def _slice(value: Instance, module: ModuleState, taken: slice | None) -> Instance:
+    """Some of the members of a container, in another of its class; all of them where it is not known which."""
     own = find(value.cls, "forward") is not None
     part = Instance(value.cls if own else External(builtin_path(value) or "torch.nn.Sequential"), value.site)
     part.module = ModuleState()
     part.module.children = [child for _, child in members(value)]
+    if taken is not None and not module.unsure:
+        part.module.children = part.module.children[taken]
     part.module.row = module.row
     part.module.unsure = own
     return part
