@@ -78,7 +78,9 @@ def note_dropped(machine: Machine, node: ir.ExprStatement, result: Value, frame:
         if source is None or (source.origin is not None and source.origin.tick > since):
             continue  # made on the way: nothing that stays behind
         site = machine.site(node, frame)
-        if source.device in (made.device, POISON) or (source.device is None and made.device == "cpu"):
+        if POISON in (source.device, made.device):
+            continue  # a move to what this world lacks has raised
+        if source.device == made.device or (source.device is None and made.device == "cpu"):
             continue
         if _goes_with_module(source) or _is_decided(machine, source):
             continue
