@@ -8,6 +8,7 @@ from devlint.analysis.events import CpuOnlyArgument, DroppedMove, Event, Mark, M
 from devlint.rules import edits, text
 from devlint.rules.base import Diagnosis, Example, FixContext, Mend, Replacement, Rule, TextContext
 from devlint.syntax.late import cst
+from devlint.worlds import CPU
 
 RULE = Rule(
     code="DEV201",
@@ -76,6 +77,8 @@ def nothing_moved(event: DroppedMove, context: TextContext) -> Iterator[Diagnosi
         message = f"{text.quoted(context.text(event.root))} is not called: the method takes the place of the tensor"
         yield Diagnosis(event.root, message, event, help=f"call it: `{event.text} = {context.text(event.root)}()`")
         return
+    if event.world == CPU.name:
+        return  # all tensors are in one place there
     stays = f": {text.quoted(event.text)} stays on {event.source}" if event.source else ""
     message = f"the result of {text.quoted(context.text(event.root))} is thrown away{stays}"
     yield Diagnosis(event.root, message, event)
