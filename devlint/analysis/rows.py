@@ -95,7 +95,7 @@ def apply_row(machine: Machine, row: Row, call: Call, receiver: Value | None = N
         return value if value is not None else UNKNOWN
     if effect in ("query",):
         device = use(machine, "cuda", None, node, frame, row.name, kind="query")
-        if device == POISON:
+        if device == POISON or ("of-device" in row.flags and _lacks_named(machine, row, call, bound)):
             return UNKNOWN
         if "initializes-cuda" in row.flags:
             mark_used(machine, machine.site(node, frame))
@@ -109,6 +109,16 @@ def apply_row(machine: Machine, row: Row, call: Call, receiver: Value | None = N
     if "synchronizes" in row.flags:
         machine.store.set(machine.state, "synchronizations", machine.state.synchronizations + 1)
     return plain_result(row, bound) if effect in ("none", "context") else UNKNOWN
+
+
+def _lacks_named(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> bool:
+    """Whether a query is about a GPU, `get_device_name(1)`, that a machine with others does not have."""
+    named = bound.get("device")
+    return (
+        isinstance(named, Value)
+        and machine.device_count > 0
+        and resolve(machine, named, call.node, call.frame, row.name) == POISON
+    )
 
 
 def host_library(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> Value:
