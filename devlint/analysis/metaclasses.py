@@ -24,9 +24,7 @@ def take_metaclass(cls: Class, metaclass: Value) -> None:
     """Note what `metaclass=` says of a class."""
     if isinstance(metaclass, External) and metaclass.path in _PLAIN:
         return
-    known = isinstance(metaclass, Class) and all(
-        path in (*_PLAIN, "builtins.object") for path in external_bases(metaclass)
-    )
+    known = isinstance(metaclass, Class) and all(path in _BASES for path in external_bases(metaclass))
     if known and not any(find(metaclass, name) for name in _MAKES_OTHERS):
         cls.properties[_METACLASS] = metaclass
     else:
