@@ -21,6 +21,8 @@ def replace_dict(machine: Machine, owner: Instance, new: Value) -> bool:
     held = _dict_behind(machine, new)
     if held is None or owner.module is not None or held.holds:
         return False
+    if HELD in owner.state:
+        machine.store.set(owner, "fields", {})  # others may have those that it had
     for name in owner.fields.keys() - held.items.keys():
         machine.store.remove(owner.fields, name)
     for name, item in held.items.items():
@@ -28,6 +30,8 @@ def replace_dict(machine: Machine, owner: Instance, new: Value) -> bool:
             machine.store.put(owner.fields, name, item)
     if held.of is None:
         machine.store.set(held, "of", owner)
+    elif held.of is not owner:
+        machine.store.set(owner, "fields", held.of.fields)  # of several objects, what one sets all have
     if held.open:
         note_any_name(machine, owner)
     machine.store.put(owner.state, HELD, held)

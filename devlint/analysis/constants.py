@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from devlint.analysis.access import iterate
 from devlint.analysis.derived import DeviceText
 from devlint.analysis.devices import counts_devices, indexed_device_name
-from devlint.analysis.dispatch import ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
+from devlint.analysis.dispatch import ATTRIBUTE, BINARY, CALL, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
 from devlint.analysis.formatting import refuse_formats
 from devlint.analysis.gpu_numbers import handed_on, note_name
-from devlint.analysis.lacking import LACKED, read_lacking
+from devlint.analysis.lacking import LACKED, ask_nothing, read_lacking
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import (
     MAX_TEXT,
@@ -47,6 +47,7 @@ from devlint.analysis.values import (
     Value,
     const,
 )
+from devlint.semantics import errors
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def const_truth(machine: Machine, value: Const) -> bool | None:
 def const_attribute(machine: Machine, value: Const, name: str, node: ir.Node, frame: Frame) -> Value:
     """`(3).real` is a number; what else a constant has are methods."""
     if value.value is None and not name.startswith("__"):
+        _ask_nothing(machine, value, name, node, frame)
         return missing(machine, "AttributeError")
     if name == "value":
         return value  # of a member of an Enum, which is kept as its value
@@ -94,12 +96,25 @@ def const_attribute(machine: Machine, value: Const, name: str, node: ir.Node, fr
     return read_lacking(machine, value, name, node, frame) if name in LACKED else Method(value, name)
 
 
+def _ask_nothing(machine: Machine, value: Const, name: str, node: ir.Node, frame: Frame) -> None:
+    ask_nothing(machine, value, errors.message("no-attribute", type="NoneType", name=name), node, frame)
+
+
+@on(CALL, Const)
+def call_const(machine: Machine, value: Const, call: Call) -> Value:
+    """`None(...)`."""
+    if value.value is None:
+        ask_nothing(machine, value, "TypeError: 'NoneType' object is not callable", call.node, call.frame)
+    return UNKNOWN
+
+
 @on(METHOD, Const)
 def const_method(machine: Machine, value: Const, name: str, call: Call) -> Value:
     """`"...".name(...)`, computed where the arguments are known."""
     if name == "__class__":
         return UNKNOWN
     if value.value is None and not hasattr(None, name):
+        _ask_nothing(machine, value, name, call.node, call.frame)
         return missing(machine, "AttributeError")
     function = getattr(value.value, name, None)
     if function is None and name in LACKED:
@@ -180,6 +195,8 @@ def as_text(value: Value) -> Const | None:
 @on(ITEM, Const)
 def const_item(machine: Machine, value: Const, index: Value, node: ir.Node, frame: Frame) -> Value:
     """`"..."[i]` and `"..."[a:b]`."""
+    if value.value is None:
+        ask_nothing(machine, value, "TypeError: 'NoneType' object is not subscriptable", node, frame)
     if value.value is None and value.site is None:
         return missing(machine, "TypeError")  # where a condition has said so, it is surely None
     if not isinstance(value.value, (str, bytes)):

@@ -10,7 +10,7 @@ from devlint.analysis.access import ANY_NAME, has_attribute
 from devlint.analysis.classes import external_bases, mro
 from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import ATTRIBUTE, on
-from devlint.analysis.events import MoveOnArray
+from devlint.analysis.events import DroppedMove, MoveOnArray
 from devlint.analysis.frames import Locals
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import ancestors, missing
@@ -59,6 +59,14 @@ def refuse(machine: Machine, kind: str, name: str, node: ir.Node, frame: Frame) 
         type_name=kind,
     )
     machine.trying = trying
+
+
+def ask_nothing(machine: Machine, value: Const, error: str, node: ir.Node, frame: Frame) -> None:
+    """Tell of a None that a move gave back, if it surely comes to where it is asked for something."""
+    known = machine.nothings.get(value)
+    if known is not None and not machine.trying and comes_surely(machine, frame):
+        site, name = known
+        machine.emit(DroppedMove, site, error=error, text=name, kind="nothing")
 
 
 def _is_placeholder(value: Value) -> bool:

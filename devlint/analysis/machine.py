@@ -206,6 +206,7 @@ class Machine:
         """Where data were loaded that are no weights."""
         self.transparent: dict[ir.Function, int] = {}
         """Decorators that gave back what they decorated, and how often; long work counts more."""
+        self.nothings: dict[Const, tuple[Site, str]] = {}  # what moves gave back, where, and what it is called
         self.gives_back: dict[ir.Function, bool] = {}
         """Whether the form of a function says that it gives back the function or class that it is given."""
         self.built: dict[Class, Built] = {}

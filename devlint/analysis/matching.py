@@ -22,6 +22,7 @@ from devlint.analysis.machine import Signal, text_of
 from devlint.analysis.mappings import contains_key, get
 from devlint.analysis.narrowing import narrow
 from devlint.analysis.values import (
+    FOLLOWS,
     UNKNOWN,
     Class,
     Const,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 _OPEN: Final = Unknown()
+_LISTS: Final = ("list", "tuple", "range", "deque")
 _WHOLE: Final = frozenset("bool bytearray bytes dict float frozenset int list set str tuple".split())
 """Builtin classes whose one positional pattern is about the object itself."""
 
@@ -194,10 +196,15 @@ def _matches_sequence(
     if isinstance(subject, Instance) and is_named_tuple(subject.cls) and isinstance(subject.cls, Class):
         names = subject.cls.dataclass_fields or []
         parts = Sequence("tuple", [subject.fields.get(name, UNKNOWN) for name in names])
+    elif isinstance(subject, Instance):
+        held = subject.state.get("data")
+        parts = held if isinstance(held, Sequence) else subject  # of a class that derives from lists
     if isinstance(parts, (Const, Scalar, Tensor, DeviceValue, Mapping)):
         return const(False)
+    if isinstance(parts, Sequence) and parts.kind not in _LISTS:
+        return const(False)
     star = next((at for at, one in enumerate(pattern.patterns) if isinstance(one, ir.StarPattern)), None)
-    if isinstance(parts, Sequence) and not parts.open and parts.kind in ("list", "tuple"):
+    if isinstance(parts, Sequence) and not parts.open:
         given = list(parts.items)
         least = len(pattern.patterns) - (star is not None)
         if len(given) < least or (star is None and len(given) > least):
@@ -211,7 +218,7 @@ def _matches_sequence(
     part = element(machine, parts, node, frame)
     for one in pattern.patterns:
         _matches(machine, one, UNKNOWN if isinstance(one, ir.StarPattern) else part, node, frame)
-    return _OPEN
+    return _OPEN if isinstance(parts, Unknown) else FOLLOWS
 
 
 def _matches_mapping(

@@ -58,7 +58,7 @@ from devlint.analysis.values import (
     constant,
     present,
 )
-from devlint.analysis.weight_names import refuse_names
+from devlint.analysis.weight_names import LOAD_HOOKS, refuse_names
 from devlint.semantics import libraries, table
 
 if TYPE_CHECKING:
@@ -446,6 +446,8 @@ _HOOKS: Final = {
     "register_full_backward_hook": "backward_hooks",
     "register_backward_hook": "backward_hooks",
     "register_full_backward_pre_hook": "backward_pre_hooks",
+    "register_load_state_dict_pre_hook": LOAD_HOOKS,
+    "_register_load_state_dict_pre_hook": LOAD_HOOKS,
 }
 
 

@@ -10,10 +10,10 @@ from devlint.analysis.modules import device_of_module, registered
 from devlint.analysis.names import assigned_in, is_read_again
 from devlint.analysis.origins import Origin
 from devlint.analysis.results import may_be_module
-from devlint.analysis.values import POISON, Function, Instance, Mapping, Method, Sequence, Tensor, Value, is_none
+from devlint.analysis.values import POISON, Const, Function, Instance, Mapping, Method, Sequence, Tensor, Value, is_none
 from devlint.analysis.visiting import held
 from devlint.syntax import ir
-from devlint.syntax.walk import dotted, walk
+from devlint.syntax.walk import dotted
 
 if TYPE_CHECKING:
     from devlint.analysis.dispatch import Call
@@ -23,15 +23,11 @@ if TYPE_CHECKING:
 
 
 def note_uncalled(machine: Machine, target: ir.Expr, written: ir.Expr, value: Value, frame: Frame) -> None:
-    """`x = x.cuda`: what takes the tensor's place is the method, which nobody calls. Or it is the None that a `.to()`
-    of the program's own gives back."""
+    """`x = x.cuda`: what takes the tensor's place is the method, which nobody calls."""
     if isinstance(target, ir.Display) and isinstance(written, ir.Display) and isinstance(value, Sequence):
         if len(target.items) == len(written.items) == len(value.items):
             for inner, side, part in zip(target.items, written.items, value.items, strict=True):
                 note_uncalled(machine, inner, side, part, frame)
-        return
-    if is_none(value) and isinstance(written, ir.Call) and isinstance(target, ir.Name):
-        _note_nothing(machine, target, written, frame)
         return
     if not isinstance(value, Method) or value.name not in ("cuda", "cpu") or not isinstance(written, ir.Attribute):
         return
@@ -47,23 +43,17 @@ def note_uncalled(machine: Machine, target: ir.Expr, written: ir.Expr, value: Va
     )
 
 
-def _note_nothing(machine: Machine, target: ir.Name, written: ir.Call, frame: Frame) -> None:
-    """`model = model.to(device)`, which is None, and asked for something afterwards."""
-    function = written.function
-    if not isinstance(function, ir.Attribute) or function.name not in ("to", "cuda", "cpu"):
-        return
-    body = frame.function.body.statements if frame.function is not None else frame.namespace.module.body
-    asked = [part for part in walk(body) if isinstance(part, (ir.Call, ir.Attribute, ir.Subscript))]
-    uses = [part.function if isinstance(part, ir.Call) else part.value for part in asked]
-    row = written.at.lineno
-    if any(isinstance(use, ir.Name) and use.id == target.id and use.at.lineno > row for use in uses):
-        machine.emit(
-            DroppedMove,
-            machine.site(written, frame),
-            error="TypeError: 'NoneType' object is not callable",
-            text=target.id,
-            kind="nothing",
-        )
+def nothing_of_move(machine: Machine, node: ir.Assign, value: Value, frame: Frame) -> Value:
+    """`model = model.to(device)`, where a `.to()` of the program's own gives None back: that None knows where it comes
+    from, for it is told if it is asked for something."""
+    target, written = node.targets[0], node.value
+    if not is_none(value) or not isinstance(target, ir.Name) or not isinstance(written, ir.Call):
+        return value
+    if not isinstance(written.function, ir.Attribute) or written.function.name not in ("to", "cuda", "cpu"):
+        return value
+    nothing = Const(None)
+    machine.nothings[nothing] = machine.site(written, frame), target.id
+    return nothing
 
 
 def note_dropped(machine: Machine, node: ir.ExprStatement, result: Value, frame: Frame, since: int) -> None:

@@ -35,6 +35,7 @@ from devlint.analysis import (
     tensors,
     unions,
     unknowns,
+    weight_names,
 )
 from devlint.analysis.models import (
     abstract,
@@ -171,5 +172,6 @@ __all__ = [
     "unmovable",
     "vision",
     "weak",
+    "weight_names",
     "weight_norms",
 ]

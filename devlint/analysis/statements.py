@@ -31,7 +31,7 @@ from devlint.analysis.loops import loop
 from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal, forget_evidence
 from devlint.analysis.metaclasses import inherit_metaclass, take_metaclass
 from devlint.analysis.module_methods import base_method
-from devlint.analysis.moves import note_dropped, note_rebound, note_uncalled
+from devlint.analysis.moves import note_dropped, note_rebound, note_uncalled, nothing_of_move
 from devlint.analysis.narrowing import narrow
 from devlint.analysis.staleness import is_filled
 from devlint.analysis.values import (
@@ -95,6 +95,8 @@ def assign(machine: Machine, node: ir.Assign, frame: Frame) -> None:
         site = machine.site(node.value, frame)
         machine.settings.add(site.key)
         value = Const(True, site)
+    if value.__class__ is Const:
+        value = nothing_of_move(machine, node, value, frame)
     for target in node.targets:
         note_uncalled(machine, target, node.value, value, frame)
         bind(machine, target, value, node, frame)

@@ -5,16 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.classes import find
+from devlint.analysis.dispatch import Call, models
 from devlint.analysis.events import ParallelDevice
+from devlint.analysis.mappings import rewrite
 from devlint.analysis.modules import builtin_path, class_name, named_modules, named_tensors
-from devlint.analysis.values import Instance, Mapping, constant
+from devlint.analysis.values import NONE, Instance, Mapping, Value, constant
 
 if TYPE_CHECKING:
-    from devlint.analysis.dispatch import Call
     from devlint.analysis.machine import Machine
 
+LOAD_HOOKS: Final = "load_hooks"
 _PREFIX: Final = "module."
 _WRAPPERS: Final = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel"})
+
+
+@models("torch.nn.modules.utils.consume_prefix_in_state_dict_if_present")
+def consume_prefix(machine: Machine, call: Call) -> Value | None:
+    """`consume_prefix_in_state_dict_if_present(state, "module.")` takes a prefix from names of weights."""
+    state, prefix = call.argument(0, "state_dict"), constant(call.argument(1, "prefix"))
+    if isinstance(state, Mapping) and isinstance(prefix, str):
+        items = {key.removeprefix(prefix) if isinstance(key, str) else key: kept for key, kept in state.items.items()}
+        rewrite(machine, state, items)
+    return NONE
 
 
 def refuse_names(machine: Machine, value: Instance, call: Call) -> None:
@@ -53,4 +65,4 @@ def _is_odd(part: Instance) -> bool:
     """Whether a part loads its weights in a way of its own, or not all of it is known."""
     module = part.module
     own = any(find(part.cls, name) is not None for name in ("load_state_dict", "_load_from_state_dict"))
-    return own or module is None or module.unsure or "hooks" in part.state
+    return own or module is None or module.unsure or LOAD_HOOKS in part.state

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.access import assign_attribute, path_of
-from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
+from devlint.analysis.access import assign_attribute, call_value, path_of
+from devlint.analysis.dispatch import BINDERS, ENTER, Call, method_models, models, on
 from devlint.analysis.machine import Crash, text_of
 from devlint.analysis.models.contexts import Entered
-from devlint.analysis.values import NONE, UNKNOWN, External, Instance, Value
+from devlint.analysis.values import NONE, UNKNOWN, Bound, External, Function, Instance, Value
 from devlint.semantics import libraries
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def patch_other(machine: Machine, instance: Instance, call: Call) -> Value:
 # -- unittest.mock
 
 _PATCH: Final = "unittest.mock.patch"
+_PATCHED: Final = "devlint.patched"
 _MOCK: Final = "unittest.mock.Mock"
 
 
@@ -61,7 +62,7 @@ _MOCK: Final = "unittest.mock.Mock"
 def patch_by_name(machine: Machine, call: Call) -> Value:
     """`patch("torch.cuda.is_available", return_value=False)`; what the project defines is not looked up by names."""
     target = text_of(call.argument(0, "target"))
-    return _patcher(machine, target, call.given(1, "new"), call)
+    return _patcher(machine, target, 1, call)
 
 
 @models(f"{_PATCH}.object", "mock.patch.object")
@@ -69,31 +70,90 @@ def patch_member(machine: Machine, call: Call) -> Value:
     """`patch.object(torch.cuda, "is_available", return_value=False)`."""
     owner, name = call.argument(0, "target"), text_of(call.argument(1, "attribute"))
     path = path_of(owner) if isinstance(owner, External) and name is not None else None
-    return _patcher(machine, None if path is None else f"{path}.{name}", call.given(2, "new"), call)
+    return _patcher(machine, None if path is None else f"{path}.{name}", 2, call)
 
 
-def _patcher(machine: Machine, target: str | None, new: Value | None, call: Call) -> Value:
-    """A context in which something of torch is another; unknown for all else."""
-    if new is None and "return_value" in call.keywords:
+def _patcher(machine: Machine, target: str | None, at: int, call: Call) -> Value:
+    """A context in which something of torch is another, the argument `at` or a mock; unknown for all else."""
+    new = call.given(at, "new")
+    if new is None and "return_value" in call.keywords and "side_effect" not in call.keywords:
         new = Instance(External(_MOCK), machine.site(call.node, call.frame))
         new.state["return_value"] = call.keywords["return_value"]
-    if target is None or not target.startswith("torch.") or new is None:
+    if target is None or not target.startswith("torch."):
         return UNKNOWN
+    effect = call.keywords.get("side_effect")
+    if new is None:
+        new = effect if isinstance(effect, (Function, Bound)) else UNKNOWN
     made = Instance(External(_PATCH), machine.site(call.node, call.frame))
-    made.state.update(target=libraries.canonical(target), new=new)
+    made.state.update(target=libraries.canonical(target), new=new, is_given=call.given(at, "new") is not None)
     return made
 
 
 @method_models(_MOCK, "__call__")
 def call_mock(machine: Machine, instance: Instance, call: Call) -> Value:
     """A mock gives what it was told to."""
-    returned: Value = instance.state["return_value"]
+    if "side_effect" in instance.fields:
+        return UNKNOWN
+    returned: Value = instance.fields.get("return_value") or instance.state["return_value"]
     return returned
 
 
 @on(ENTER, _PATCH)
 def enter_patch(machine: Machine, value: Instance, target: Value | None, node: ir.Node, frame: Frame) -> Entered:
     """`with patch(...)`: callers get the new one until the block is left."""
+    return _start(machine, value), lambda: _stop(machine, value)
+
+
+def _start(machine: Machine, patcher: Instance) -> Value:
+    target, new = patcher.state["target"], patcher.state["new"]
     before = machine.state.replaced
-    machine.store.set(machine.state, "replaced", {**before, value.state["target"]: value.state["new"]})
-    return value.state["new"], lambda: machine.store.set(machine.state, "replaced", before)
+    machine.store.put(patcher.state, "before", before.get(target))
+    machine.store.set(machine.state, "replaced", {**before, target: new})
+    machine.store.epoch += 1
+    found: Value = new
+    return found
+
+
+def _stop(machine: Machine, patcher: Instance) -> None:
+    target, before = patcher.state["target"], patcher.state.get("before")
+    others = {path: held for path, held in machine.state.replaced.items() if path != target}
+    machine.store.set(machine.state, "replaced", others if before is None else {**others, target: before})
+    machine.store.epoch += 1
+
+
+@method_models(_PATCH, "start")
+def start_patch(machine: Machine, instance: Instance, call: Call) -> Value:
+    """`patcher.start()`, until `patcher.stop()`."""
+    return _start(machine, instance)
+
+
+@method_models(_PATCH, "stop")
+def stop_patch(machine: Machine, instance: Instance, call: Call) -> Value:
+    """`patcher.stop()`."""
+    _stop(machine, instance)
+    return NONE
+
+
+@method_models(_PATCH, "__call__")
+def decorate_with_patch(machine: Machine, instance: Instance, call: Call) -> Value:
+    """`@patch(...)`: something of torch is another while the function runs, which is given the mock."""
+    if not call.positional or not isinstance(call.positional[0], (Function, Instance)):
+        return UNKNOWN
+    made = Instance(External(_PATCHED), machine.site(call.node, call.frame))
+    made.state.update(function=call.positional[0], patcher=instance)
+    return made
+
+
+@method_models(_PATCHED, "__call__")
+def call_patched(machine: Machine, instance: Instance, call: Call) -> Value:
+    """A function that `@patch(...)` decorates is called."""
+    patcher: Instance = instance.state["patcher"]
+    new = _start(machine, patcher)
+    given = call.positional if patcher.state["is_given"] else [*call.positional, new]
+    try:
+        return call_value(machine, instance.state["function"], call.with_arguments(given, call.keywords))
+    finally:
+        _stop(machine, patcher)
+
+
+BINDERS.add(_PATCHED)
