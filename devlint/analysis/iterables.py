@@ -121,9 +121,11 @@ def map_call(machine: Machine, call: Call) -> Value | None:
 
 @models("itertools.starmap")
 def starmap_call(machine: Machine, call: Call) -> Value | None:
-    """`starmap(f, rows)`: `f` is called with the items of each row."""
+    """`starmap(f, rows)`: `f` is called with the items of each row, as `map` calls it."""
     if len(call.positional) < 2:
         return UNKNOWN
+    if call.unused:
+        return lazy([], True)
     found = items_of(machine, call.positional[1], call)
     rows = [items_of(machine, row, call) for row in found.items]
     given = [Call(list(row.items), {}, call.node, call.frame, row.open) for row in rows]
@@ -146,6 +148,8 @@ def _filtered(machine: Machine, call: Call, unwanted: bool) -> Value:
     """The items but those for which the answer is `unwanted`."""
     if len(call.positional) < 2:
         return UNKNOWN
+    if call.unused:
+        return lazy([], True)
     function, found = call.positional[0], items_of(machine, call.positional[1], call)
     kept: list[Value] = []
     is_open = found.open

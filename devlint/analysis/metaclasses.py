@@ -5,13 +5,10 @@ What makes classes otherwise than their bodies say (`__new__`, `__prepare__` of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from devlint.analysis.classes import external_bases, find, mro
 from devlint.analysis.values import Bound, Class, External, Function, Value
-
-if TYPE_CHECKING:
-    pass
 
 _METACLASS: Final = "metaclass"
 ELSEWHERE: Final = "built elsewhere"

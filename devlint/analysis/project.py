@@ -88,8 +88,11 @@ class Project:
         self.kept: dict[ir.Module | ir.Function, frozenset[tuple[str, str]]] = {}
         """The names that a function or file assigns, each with the name of what it is given."""
         self.questions: dict[ir.Node, tuple[ChoiceKey, bool]] = {}
-        self.case_tests: dict[ir.Node, ir.Compare] = {}
         """What conditions without a name ask, and with which polarity."""
+        self.case_tests: dict[ir.Node, ir.Compare] = {}
+        """The comparisons that the patterns of `match` stand for."""
+        self.guarded: dict[ir.Class, dict[str, list[ir.Node | None]]] = {}
+        """The tests under which a class sets attributes of its objects, by their names; None for no test."""
         self.joined: dict[str, bool] = {}
         """Whether a named condition is made of others by `and`, or by `or`."""
         self.conjuncts: dict[str, dict[str, bool]] = {}

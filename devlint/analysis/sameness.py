@@ -25,6 +25,7 @@ from devlint.analysis.values import (
     Sequence,
     Tensor,
     Unknown,
+    birth,
 )
 from devlint.syntax import ir
 
@@ -54,7 +55,7 @@ def print_of(namespace: Namespace) -> int:
 
 
 def _of(value: Any, met: dict[int, int], depth: int) -> Any:
-    """What a value is, as something that can be compared; an object of its own where that can't be said."""
+    """What a value is, as something that can be compared; a number that no other has where that can't be said."""
     kind = value.__class__
     if kind is Const:
         return kind, value.value.__class__, value.value
@@ -69,7 +70,7 @@ def _of(value: Any, met: dict[int, int], depth: int) -> Any:
     met[id(value)] = len(met)
     depth -= 1
     if not depth:
-        return object()
+        return object, birth()
     if kind is Function:
         return kind, value.node, value.kind, _items(value.defaults, met, depth), _closure(value, met, depth)
     if kind is Class:
@@ -107,7 +108,7 @@ def _of(value: Any, met: dict[int, int], depth: int) -> Any:
         return value
     if kind in _PLAIN:
         return kind, _slots(value, ir.slots_of(kind), met, depth)
-    return object()
+    return object, birth()
 
 
 def _slots(value: Any, slots: tuple[str, ...], met: dict[int, int], depth: int) -> Any:

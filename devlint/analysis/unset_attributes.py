@@ -30,7 +30,7 @@ def note_unset(machine: Machine, value: Instance, name: str, node: ir.Node, fram
     cls = value.cls
     if not isinstance(cls, Class) or name.startswith("__") or ANY_NAME in value.state or machine.importing:
         return
-    guards = list(_guards(cls, name))
+    guards = list(_guards(machine, cls, name))
     if not guards or None in guards or has_attribute(machine, value, name) is not False:
         return
     path, guard = next(found for found in guards if found is not None)
@@ -52,24 +52,36 @@ def note_unset(machine: Machine, value: Instance, name: str, node: ir.Node, fram
     raise Crash("AttributeError")
 
 
-def _guards(cls: Class, name: str) -> Iterator[tuple[str, ir.Node] | None]:
+def _guards(machine: Machine, cls: Class, name: str) -> Iterator[tuple[str, ir.Node] | None]:
     """The tests under which the methods of a class and its bases set an attribute of their object, with their files;
     None for one that is set without a test."""
     for base in mro(cls):
-        if not isinstance(base, Class):
-            continue
-        for method in base.node.body:
-            if not isinstance(method, ir.Function):
-                continue
+        if isinstance(base, Class):
+            known = machine.project.guarded.get(base.node)
+            if known is None:
+                known = machine.project.guarded[base.node] = _settings(base.node)
+            for test in known.get(name, ()):
+                yield (base.frame.namespace.path, test) if test is not None else None
+
+
+def _settings(node: ir.Class) -> dict[str, list[ir.Node | None]]:
+    """The tests under which the methods of a class set attributes, by their names."""
+    found: dict[str, list[ir.Node | None]] = {}
+    for method in node.body:
+        if isinstance(method, ir.Function):
             for statement, test in statements_of(method.body.statements, None):
-                if isinstance(statement, ir.Assign) and any(_sets(target, name) for target in statement.targets):
-                    yield (base.frame.namespace.path, test) if test is not None else None
+                if isinstance(statement, ir.Assign):
+                    for name in {name for target in statement.targets for name in _set_by(target)}:
+                        found.setdefault(name, []).append(test)
+    return found
 
 
-def _sets(target: ir.Node, name: str) -> bool:
+def _set_by(target: ir.Node) -> Iterator[str]:
     if isinstance(target, ir.Display):
-        return any(_sets(part, name) for part in target.items)
-    return isinstance(target, ir.Attribute) and target.name == name and isinstance(target.value, ir.Name)
+        for part in target.items:
+            yield from _set_by(part)
+    elif isinstance(target, ir.Attribute) and isinstance(target.value, ir.Name):
+        yield target.name
 
 
 def _is_written_elsewhere(machine: Machine, cls: Class, name: str, known: int) -> bool:

@@ -9,7 +9,7 @@ from devlint.analysis.dispatch import Call, models
 from devlint.analysis.plain import index_number
 from devlint.analysis.sequence_methods import in_order, take
 from devlint.analysis.sequences import rewrite
-from devlint.analysis.values import NONE, UNKNOWN, Sequence, Value
+from devlint.analysis.values import NONE, UNKNOWN, Sequence, Value, const
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -54,13 +54,25 @@ def push_and_pop(machine: Machine, call: Call) -> Value | None:
     return UNKNOWN
 
 
-@models("heapq.nlargest", "heapq.nsmallest")
-def first_of_all(machine: Machine, call: Call) -> Value | None:
-    """`nlargest(n, xs, key=...)`: some of them, in an order that is not followed."""
+@models("heapq.nsmallest")
+def smallest(machine: Machine, call: Call) -> Value | None:
+    """`nsmallest(n, xs, key=...)`, as far as that is all of them."""
+    return _first_of_all(machine, call, False)
+
+
+@models("heapq.nlargest")
+def largest(machine: Machine, call: Call) -> Value | None:
+    """`nlargest(n, xs, key=...)`: the same from the other end."""
+    return _first_of_all(machine, call, True)
+
+
+def _first_of_all(machine: Machine, call: Call, backwards: bool) -> Value:
     if len(call.positional) < 2:
         return UNKNOWN
     found = iterate(machine, call.positional[1], call.node, call.frame)
     count = index_number(call.positional[0])
     if found is None or found.open or count is None or count < len(found.items):
         return UNKNOWN
-    return Sequence("list", in_order(machine, list(found.items), call))
+    key = call.argument(2, "key")
+    order = {"reverse": const(backwards), **({} if key is None else {"key": key})}
+    return Sequence("list", in_order(machine, list(found.items), call.with_arguments([], order)))
