@@ -18,6 +18,7 @@ from devlint.analysis.models import library
 from devlint.analysis.option_names import counts_gpus
 from devlint.analysis.plain import join_all, missing
 from devlint.analysis.remembering import REMEMBERS, recall
+from devlint.analysis.replacing import PATCHED, run_patched
 from devlint.analysis.state import GRADIENTS, SCRIPTED
 from devlint.analysis.values import (
     CUT,
@@ -99,7 +100,10 @@ def invoke(
 def _run_decorated(
     machine: Machine, function: Function, arguments: Call, receiver: Value | None, is_forward: bool = False
 ) -> Value:
-    """Run a user function in the gradient mode that it is decorated with."""
+    """Run a user function in the gradient mode that it is decorated with, or with what is patched."""
+    if PATCHED in function.attributes:
+        run = partial(_run, machine, function, receiver=receiver, is_forward=is_forward)
+        return run_patched(machine, function, arguments, run)
     if GRADIENTS not in function.attributes:
         return _run(machine, function, arguments, receiver, is_forward)
     before = machine.state.makes_leaves

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.access import assign_attribute, call_value, path_of
-from devlint.analysis.dispatch import BINDERS, ENTER, Call, method_models, models, on
+from devlint.analysis.access import assign_attribute, path_of
+from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
 from devlint.analysis.machine import Crash, text_of
 from devlint.analysis.models.contexts import Entered
-from devlint.analysis.values import NONE, UNKNOWN, Bound, External, Function, Instance, Value
+from devlint.analysis.replacing import PATCHED, start_patch, stop_patch
+from devlint.analysis.values import NONE, UNKNOWN, Bound, Class, External, Function, Instance, Sequence, Value
 from devlint.semantics import libraries
 
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ def patch_other(machine: Machine, instance: Instance, call: Call) -> Value:
 # -- unittest.mock
 
 _PATCH: Final = "unittest.mock.patch"
-_PATCHED: Final = "devlint.patched"
 _MOCK: Final = "unittest.mock.Mock"
 
 
@@ -101,59 +101,37 @@ def call_mock(machine: Machine, instance: Instance, call: Call) -> Value:
 @on(ENTER, _PATCH)
 def enter_patch(machine: Machine, value: Instance, target: Value | None, node: ir.Node, frame: Frame) -> Entered:
     """`with patch(...)`: callers get the new one until the block is left."""
-    return _start(machine, value), lambda: _stop(machine, value)
-
-
-def _start(machine: Machine, patcher: Instance) -> Value:
-    target, new = patcher.state["target"], patcher.state["new"]
-    before = machine.state.replaced
-    machine.store.put(patcher.state, "before", before.get(target))
-    machine.store.set(machine.state, "replaced", {**before, target: new})
-    machine.store.epoch += 1
-    found: Value = new
-    return found
-
-
-def _stop(machine: Machine, patcher: Instance) -> None:
-    target, before = patcher.state["target"], patcher.state.get("before")
-    others = {path: held for path, held in machine.state.replaced.items() if path != target}
-    machine.store.set(machine.state, "replaced", others if before is None else {**others, target: before})
-    machine.store.epoch += 1
+    return start_patch(machine, value), lambda: stop_patch(machine, value)
 
 
 @method_models(_PATCH, "start")
-def start_patch(machine: Machine, instance: Instance, call: Call) -> Value:
+def start(machine: Machine, instance: Instance, call: Call) -> Value:
     """`patcher.start()`, until `patcher.stop()`."""
-    return _start(machine, instance)
+    return start_patch(machine, instance)
 
 
 @method_models(_PATCH, "stop")
-def stop_patch(machine: Machine, instance: Instance, call: Call) -> Value:
+def stop(machine: Machine, instance: Instance, call: Call) -> Value:
     """`patcher.stop()`."""
-    _stop(machine, instance)
+    stop_patch(machine, instance)
     return NONE
 
 
 @method_models(_PATCH, "__call__")
 def decorate_with_patch(machine: Machine, instance: Instance, call: Call) -> Value:
-    """`@patch(...)`: something of torch is another while the function runs, which is given the mock."""
-    if not call.positional or not isinstance(call.positional[0], (Function, Instance)):
-        return UNKNOWN
-    made = Instance(External(_PATCHED), machine.site(call.node, call.frame))
-    made.state.update(function=call.positional[0], patcher=instance)
-    return made
+    """`@patch(...)`: something of torch is another while the function runs, which is given the mock; or while the tests
+    of a class run."""
+    decorated = call.positional[0] if call.positional else UNKNOWN
+    if isinstance(decorated, Function):
+        _patch_function(machine, instance, decorated)
+    elif isinstance(decorated, Class):
+        for name, held in decorated.fields.items():
+            if name.startswith("test") and isinstance(held, Function):
+                _patch_function(machine, instance, held)
+    return decorated
 
 
-@method_models(_PATCHED, "__call__")
-def call_patched(machine: Machine, instance: Instance, call: Call) -> Value:
-    """A function that `@patch(...)` decorates is called."""
-    patcher: Instance = instance.state["patcher"]
-    new = _start(machine, patcher)
-    given = call.positional if patcher.state["is_given"] else [*call.positional, new]
-    try:
-        return call_value(machine, instance.state["function"], call.with_arguments(given, call.keywords))
-    finally:
-        _stop(machine, patcher)
-
-
-BINDERS.add(_PATCHED)
+def _patch_function(machine: Machine, patcher: Instance, function: Function) -> None:
+    known = function.attributes.get(PATCHED)
+    patchers = known.items if isinstance(known, Sequence) else []
+    machine.store.put(function.attributes, PATCHED, Sequence("tuple", [*patchers, patcher]))
