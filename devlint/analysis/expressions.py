@@ -18,7 +18,6 @@ from devlint.analysis.evidence import note_doubts
 from devlint.analysis.frames import Frame
 from devlint.analysis.machine import OutOfBudget, forget_evidence
 from devlint.analysis.narrowing import is_used, narrow
-from devlint.analysis.option_names import is_gpu_flag
 from devlint.analysis.parsed_options import hand_out
 from devlint.analysis.protocols import call_special
 from devlint.analysis.results import derived
@@ -327,17 +326,16 @@ def evaluate_lambda(machine: Machine, node: ir.Function, frame: Frame) -> Value:
     return function_value(machine, node, frame)
 
 
-def _default(machine: Machine, name: str, node: ir.Expr, frame: Frame) -> Value:
-    """The default of a parameter; that of a flag for GPUs which is on knows its place: who leaves it alone says
-    nothing."""
+def _default(machine: Machine, node: ir.Expr, frame: Frame) -> Value:
+    """The default of a parameter; a flag that is on knows its place: who leaves it alone says nothing."""
     value = machine.evaluate(node, frame)
-    if value.__class__ is Const and value.value is True and is_gpu_flag(name):
+    if value.__class__ is Const and value.value is True:
         return Const(True, machine.site(node, frame))
     return value
 
 
 def function_value(machine: Machine, node: ir.Function, frame: Frame) -> Function:
     """A function with its closure; defaults are evaluated now."""
-    defaults = {name: _default(machine, name, value, frame) for name, value in node.parameters.defaults.items()}
+    defaults = {name: _default(machine, value, frame) for name, value in node.parameters.defaults.items()}
     owner = frame.owner if frame.owner is not None and frame.names is frame.owner.fields else None
     return Function(node, frame, defaults, owner)

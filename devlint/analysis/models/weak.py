@@ -26,7 +26,7 @@ def reference(machine: Machine, call: Call) -> Value:
 @method_models(REFERENCE, "__call__")
 def referent(machine: Machine, value: Instance, call: Call) -> Value:
     """`reference()`."""
-    return value.fields[_TARGET]
+    return value.fields.get(_TARGET, UNKNOWN)
 
 
 @models("weakref.proxy")
