@@ -43,10 +43,9 @@ def note_uncalled(machine: Machine, target: ir.Expr, written: ir.Expr, value: Va
     )
 
 
-def nothing_of_move(machine: Machine, node: ir.Assign, value: Value, frame: Frame) -> Value:
+def nothing_of_move(machine: Machine, target: ir.Expr, written: ir.Expr, value: Value, frame: Frame) -> Value:
     """`model = model.to(device)`, where a `.to()` of the program's own gives None back: that None knows where it comes
-    from, for it is told if it is asked for something."""
-    target, written = node.targets[0], node.value
+    from, for it is told if it is asked for something. `target`: what it stands for."""
     if not is_none(value) or not isinstance(target, ir.Name) or not isinstance(written, ir.Call):
         return value
     if not isinstance(written.function, ir.Attribute) or written.function.name not in ("to", "cuda", "cpu"):

@@ -96,7 +96,7 @@ def assign(machine: Machine, node: ir.Assign, frame: Frame) -> None:
         machine.settings.add(site.key)
         value = Const(True, site)
     if value.__class__ is Const:
-        value = nothing_of_move(machine, node, value, frame)
+        value = nothing_of_move(machine, node.targets[0], node.value, value, frame)
     for target in node.targets:
         note_uncalled(machine, target, node.value, value, frame)
         bind(machine, target, value, node, frame)
@@ -350,7 +350,12 @@ def enter(machine: Machine, value: Value, node: ir.Node, frame: Frame) -> tuple[
 @executes(ir.Return)
 def return_statement(machine: Machine, node: ir.Return, frame: Frame) -> Signal:
     """`return`."""
-    return Signal("return", const(None) if node.value is None else _filled(machine.evaluate(node.value, frame)))
+    if node.value is None:
+        return Signal("return", const(None))
+    value = _filled(machine.evaluate(node.value, frame))
+    if value.__class__ is Const and isinstance(node.value, ir.Call) and isinstance(node.value.function, ir.Attribute):
+        value = nothing_of_move(machine, node.value.function.value, node.value, value, frame)
+    return Signal("return", value)
 
 
 @executes(ir.Raise)
