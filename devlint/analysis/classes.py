@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import ANY_NAME, call_method, call_value
 from devlint.analysis.dispatch import (
@@ -54,6 +54,9 @@ from devlint.syntax.walk import assigned_attributes
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+
+ELSEWHERE: Final = "built elsewhere"
+"""A property of classes whose metaclass may build them in a way of its own."""
 
 
 def mro(cls: Class) -> list[Value]:
@@ -270,7 +273,7 @@ def _is_of_legacy_type(value: Tensor, kind: str, dtype: str) -> bool | None:
 def construct(machine: Machine, cls: Class, call: Call) -> Value:
     """Build an instance of a user class."""
     machine.visited[cls.node] = None
-    if cls.properties.get("built elsewhere"):
+    if cls.properties.get(ELSEWHERE):
         return UNKNOWN
     made = find(cls, "__new__")
     if made is not None and isinstance(made[0], Function):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from devlint.analysis.access import call_value
-from devlint.analysis.classes import external_bases, find
+from devlint.analysis.classes import ELSEWHERE, external_bases, find
 from devlint.analysis.dispatch import ITEM, ITERATE, Call, Iteration, on
 from devlint.analysis.plain import equal, missing
 from devlint.analysis.values import (
@@ -110,7 +110,7 @@ def _hide_values(machine: Machine, cls: Class) -> None:
 def members(cls: Class) -> Mapping:
     """The members by name, `E.__members__`; open where the class may have more."""
     names = cls.properties.get(_MEMBERS, ())
-    is_open = bool(cls.properties.get("built elsewhere")) or bool(cls.node.decorators)
+    is_open = bool(cls.properties.get(ELSEWHERE)) or bool(cls.node.decorators)
     return Mapping({name: cls.fields[name] for name in names if name in cls.fields}, None, is_open or not names)
 
 

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import ANY_NAME, has_attribute
-from devlint.analysis.classes import external_bases, mro
+from devlint.analysis.classes import ELSEWHERE, external_bases, mro
 from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import ATTRIBUTE, on
 from devlint.analysis.events import DroppedMove, MoveOnArray
@@ -155,7 +155,7 @@ def may_be_extended(machine: Machine, cls: Class) -> bool:
     """Whether a class is given methods by more than its body: decorators, metaclasses, what its file does by names."""
     module = machine.project.module(cls.frame.namespace.path)
     extends = module is None or _EXTENDS.search(module.text) is not None
-    return bool(cls.node.decorators or cls.properties.get("built elsewhere")) or extends
+    return bool(cls.node.decorators or cls.properties.get(ELSEWHERE)) or extends
 
 
 @on(ATTRIBUTE, Sequence)

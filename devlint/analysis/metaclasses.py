@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from devlint.analysis.classes import external_bases, find, mro
+from devlint.analysis.classes import ELSEWHERE, external_bases, find, mro
 from devlint.analysis.values import Bound, Class, External, Function, Value
 
 _METACLASS: Final = "metaclass"
-ELSEWHERE: Final = "built elsewhere"
 _PLAIN: Final = ("abc.ABCMeta", "builtins.type")
 _BASES: Final = (*_PLAIN, "builtins.object")
 _MAKES_OTHERS: Final = ("__new__", "__init__", "__prepare__", "__getattribute__", "__getattr__", "__setattr__")

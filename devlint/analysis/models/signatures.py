@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import ANY_NAME
-from devlint.analysis.classes import find
+from devlint.analysis.classes import ELSEWHERE, find
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, VALUES, Call, models
 from devlint.analysis.values import UNKNOWN, Bound, Class, External, Function, Instance, Mapping, Sequence, Value, const
 from devlint.syntax import ir
@@ -59,7 +59,7 @@ def _function(value: Value) -> tuple[Function, int] | None:
         return (value.function, 1) if isinstance(value.function, Function) and not _wraps(value.function) else None
     name = "__init__" if isinstance(value, Class) else "__call__"
     own = value if isinstance(value, Class) else value.cls if isinstance(value, Instance) else None
-    if not isinstance(own, Class) or own.dataclass_fields is not None or own.properties.get("built elsewhere"):
+    if not isinstance(own, Class) or own.dataclass_fields is not None or own.properties.get(ELSEWHERE):
         return None
     if own is value and find(own, "__new__") is not None:
         return None
