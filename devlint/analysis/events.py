@@ -200,6 +200,7 @@ class DeviceUnavailable(Event):
     default of an option, which stands guard unless the program asks elsewhere whether that device is there, or has the
     number that an option gives. `is_visible_by_option`: an option says which GPUs are visible.
     `further`: how many more uses follow in the program. `cause`: whether it comes after another that ended the run.
+    `spread`: how the class or function around it takes the first GPU and this one.
     """
 
     device: str = "cuda"
@@ -217,6 +218,7 @@ class DeviceUnavailable(Event):
     cause: Literal["", "follows"] = ""
     is_visible_by_option: bool = False
     visible: str | None = None  # the text of CUDA_VISIBLE_DEVICES where the program set it
+    spread: Literal["", "counted", "named"] = ""
 
 
 @dataclass(frozen=True, slots=True)

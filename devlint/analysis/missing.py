@@ -9,6 +9,7 @@ from devlint.analysis.events import AcceleratorMissing, AvailabilityNotCalled, D
 from devlint.analysis.gpu_numbers import is_chosen
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import ancestors
+from devlint.analysis.spreading import spread
 from devlint.analysis.values import POISON, SOME_INDEX, UNKNOWN, Const, DeviceValue, Lost, Value
 from devlint.semantics import errors
 from devlint.syntax import ir
@@ -70,6 +71,7 @@ def unavailable(
         visible=state.visible_text,
         is_visible_by_option=is_chosen(machine, state.environment.get("CUDA_VISIBLE_DEVICES")),
         cause="" if state.alive or (index and literal) or _writes_index(node, index) else "follows",
+        spread=spread(machine, site.path, node, index),
     )
     if asks_aside(kind, operation):
         return gone(machine)

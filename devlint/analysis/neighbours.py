@@ -27,10 +27,12 @@ _LONGEST: Final = 1_000_000
 """Nor of one with a longer file, in bytes."""
 _SAVES: Final = re.compile(
     r"torch\.save\b|from torch import [^#\n]*\bsave\b|from torch import \([^)]*\bsave\b|\.jit\.save\b|"
-    r"save_(?:checkpoint|ckpt|model|state|weight|network|net|pretrained|params|dict)|Trainer\s*\(|ModelCheckpoint|"
-    r"LightningModule"
+    r"save_(?:checkpoint|ckpt|model|state|weight|network|net|pretrained|params|dict)|Trainer\b|ModelCheckpoint|"
+    r"LightningCLI"
 )
 _SAVED: Final = re.compile(r"(\w+)\.save\s*\(")
+_TRAINS: Final = re.compile(r"\.backward\(|\boptim\b|optimizer")
+"""Who trains may save by what others wrote."""
 _OTHERS: Final = frozenset("np numpy plt pyplot fig figure ax img image im grid pil wav wavfile sf df workbook".split())
 """What saves arrays, pictures, sounds and tables."""
 _CHOSEN: Final = frozenset("args arguments opt opts options config cfg conf hparams flags".split())
@@ -64,10 +66,64 @@ def _saves_settings(project: Project, name: str) -> bool:
     for number, path in enumerate(_files(str(project.root))):
         if path is None or number > _MOST:
             return False
-        text = _text(project, path)  # what is too long to read are the outputs of a notebook
+        text = text_of_file(project, path)  # what is too long to read are the outputs of a notebook
         if text is not None and name in text:
             found |= {match[1].rpartition(".")[2].lower() for match in saving.finditer(text)}
     return bool(found) and found <= _CHOSEN
+
+
+def those_that_save(project: Project) -> tuple[str, ...]:
+    """The files of a project of some size that save or train, as their texts tell; none where that can't be said."""
+    if project.savers is None:
+        project.savers = tuple(_saving(project, str(project.root)))
+    return project.savers
+
+
+def _saving(project: Project, root: str) -> list[str]:
+    if not any(os.path.exists(os.path.join(root, name)) for name in (*_MARKS, *_OWN)):
+        return []
+    seen, savers = 0, []
+    for path in _files(root):
+        seen += 1
+        text = None if path is None or seen > _MOST else text_of_file(project, path)
+        if path is None or text is None:
+            return []
+        if _looks_like_saving(text) or _TRAINS.search(text):
+            savers.append(path)
+    return savers if seen >= _FEWEST else []
+
+
+_SETTINGS: Final = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".gin", ".sh")
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The names in a text."""
+    return frozenset(_WORD.findall(text))
+
+
+_TEXT: Final = re.compile(r"""['"]([^'"\n]*)['"]""")
+
+
+def words_in_texts(text: str) -> frozenset[str]:
+    """The names in the texts that a program writes down."""
+    return words_of(" ".join(_TEXT.findall(text)))
+
+
+def words_of_settings(project: Project) -> frozenset[str]:
+    """The names in the files of a project that are no programs, but may say what its programs build."""
+    if project.setting_words is None:
+        found: set[str] = set()
+        for number, path in enumerate(_files(str(project.root), _SETTINGS)):
+            if path is None or number > _MOST:
+                break
+            found |= words_of(text_of_file(project, path) or "")
+        project.setting_words = frozenset(found)
+    return project.setting_words
+
+
+def _looks_like_saving(text: str) -> bool:
+    return bool(_SAVES.search(text)) or not {found[1] for found in _SAVED.finditer(text)} <= _OTHERS
 
 
 def _copied(project: Project, path: str) -> str:
@@ -92,13 +148,13 @@ def _any_saves(project: Project, folder: str) -> bool:
     seen = 0
     for path in _files(folder):
         seen += 1
-        text = None if path is None or seen > _MOST else _text(project, path)
-        if text is None or _SAVES.search(text) or not {found[1] for found in _SAVED.finditer(text)} <= _OTHERS:
+        text = None if path is None or seen > _MOST else text_of_file(project, path)
+        if text is None or _looks_like_saving(text):
             return True
     return seen < _FEWEST
 
 
-def _text(project: Project, path: str) -> str | None:
+def text_of_file(project: Project, path: str) -> str | None:
     """The text of a file, of a notebook that of its code; None where it can't be read."""
     try:
         if not os.path.isfile(path) or os.path.getsize(path) > _LONGEST:
@@ -114,8 +170,8 @@ def _text(project: Project, path: str) -> str | None:
         return None
 
 
-def _files(root: str) -> Iterator[str | None]:
-    """The Python files and notebooks of a project; None where there are too many folders to look into."""
+def _files(root: str, endings: tuple[str, ...] = (".py", ".ipynb")) -> Iterator[str | None]:
+    """The Python files and notebooks of a project, or others; None where there are too many folders to look into."""
     for number, (folder, folders, names) in enumerate(os.walk(root)):
         if number > _MOST:
             yield None
@@ -127,4 +183,4 @@ def _files(root: str) -> Iterator[str | None]:
             and name not in _NOT_OWN
             and not os.path.exists(os.path.join(folder, name, "pyvenv.cfg"))
         )
-        yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith((".py", ".ipynb")))
+        yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(endings))

@@ -41,6 +41,18 @@ class Project:
         """Whether any file below a folder may save weights, of the folders that were asked of."""
         self.settings_saved: dict[str, bool] = {}
         """Whether the project saves what its user chooses, and nothing else, under the names that were asked of."""
+        self.savers: tuple[str, ...] | None = None
+        """The files of the project that save, once that was asked."""
+        self.imports: dict[str, set[str]] = {}
+        """The files that a file imports, by what stands in it, of the files that were asked of."""
+        self.reaches: dict[str, set[str]] = {}
+        """The same with those that these import, and the file itself."""
+        self.networks: dict[str, frozenset[str]] = {}
+        """The classes of a file that are modules."""
+        self.words: dict[str, frozenset[str]] = {}
+        """The names in a file, whatever they name."""
+        self.setting_words: frozenset[str] | None = None
+        """Those in the files around that are no programs."""
         self.layout: Layout | None = None
         """What lies in the folders of the project, once that was asked."""
         self.uncached: set[str] = set()

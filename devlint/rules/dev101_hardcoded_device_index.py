@@ -70,7 +70,9 @@ fixed place in a list that has an item for each GPU. A flag of the program's own
 guard; one that is on by default does not. An option for the number of the GPU is its user's: its default is advice,
 unless the file asks whether there is any GPU. What a document shows (a block of a Markdown file) is advice, and so is a
 program that makes as many GPUs visible itself and never asks whether there is one, or by an option: it is for machines
-that have them.
+that have them. So is one that is spread over several by design: the number is that of a loop that begins with the first
+(`for i in range(4): parts[i].to(i)`) in a program that never asks whether there is any, or a class or function names
+the first GPU and this one without a condition.
 
 Also a function or module that names a GPU itself, by `"cuda:0"`, `.cuda()` or `"cuda"`, for a tensor that then meets
 one from elsewhere: with two GPUs its input may be on the other. `x.device` and `.to(x)` follow the input. It is advice
@@ -105,7 +107,10 @@ def missing_index(event: DeviceUnavailable, context: TextContext) -> Iterator[Di
 
 
 def _is_for_several(event: DeviceUnavailable) -> bool:
-    """Whether the program itself has asked for that many GPUs, and never whether there is one, or its user has."""
+    """Whether the program itself has asked for that many GPUs, and never whether there is one, or its user has; or is
+    spread over them by design."""
+    if event.spread == "named" or (event.spread == "counted" and not event.evidence):
+        return True
     chosen = event.visible.split(",") if event.visible is not None else []
     is_among = event.index is not None and event.index < len(chosen)
     return is_among and (event.is_visible_by_option or not event.evidence)

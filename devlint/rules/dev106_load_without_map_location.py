@@ -56,12 +56,14 @@ what is read as data: its items are counted, a DataLoader takes samples out of i
 file under whose name the project saves its settings (`torch.save(args, ...)`).
 
 Who saved the file decides. What a program that saves loads is its own, and left alone. Somebody else's is reported as
-advice: one that the program downloads, that a notebook or document gives to its readers, that a file which the
-program imports names, and the program does not, that `torch.jit.load` reads, for most are exported on the CPU, or that
-is loaded in a project of eight files or more (with a README, a `pyproject.toml` or the like at its top) of which no
-file saves weights, as far as its text tells: then others have published it. A project that was copied into another
-with its license, or with what installs it, stands for itself. So is a load beside programs of the same
-run that bring weights to the CPU before they save them; those nearest to it in the folders are asked.""",
+advice: one that the program downloads, or would if it were not there, that a notebook or document gives to its readers,
+that a file which the program imports names, and the program does not, that `torch.jit.load` reads, for most are
+exported on the CPU, or that is loaded in a project of eight files or more (with a README, a `pyproject.toml` or the
+like at its top) of which no file saves weights, as far as its text tells: then others have published it. So have they
+what is loaded by a file whose networks no file of such a project that trains or saves has to do with: what it imports
+does not name them, nor do its texts and the settings around where it finds classes by name. A project that was copied
+into another with its license, or with what installs it, stands for itself. Advice is also a load beside programs of the
+same run that bring weights to the CPU before they save them; those nearest to it in the folders are asked.""",
     why="""\
 A checkpoint remembers the device of each tensor. One that was saved on a GPU can't be loaded without a GPU, unless
 `map_location` says where its tensors go.""",

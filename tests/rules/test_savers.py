@@ -221,3 +221,76 @@ def test_settings_saved_under_a_name_hold_no_tensor(what: str, other: str, expec
     (tmp_path / "train.py").write_text(SETTINGS.format(what=what, other=other))
     (tmp_path / "read.py").write_text(READS)
     assert severity(tmp_path) == expected
+
+
+NETWORKS = {
+    "net.py": "from torch import nn\nclass Net(nn.Module):\n    def forward(self, x):\n        return x\n",
+    "face.py": "from torch import nn\nclass Face(nn.Module):\n    def forward(self, x):\n        return x\n",
+    "train.py": (
+        "import torch\nfrom net import Net\nnet = Net()\nnet(torch.ones(1)).sum().backward()\n"
+        'torch.save(net.state_dict(), "net.pt")\n'
+    ),
+}
+FACES = HEAD + (
+    'from {module} import {name}\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\nnet = {name}()\n'
+    'net.load_state_dict(torch.load("weights.pt"))\nnet.to(device)\n'
+)
+
+
+def project(folder: Path, files: dict[str, str]) -> None:
+    (folder / "README.md").write_text("# Trains\n")
+    for number in range(8):
+        (folder / f"part{number}.py").write_text("import os\n")
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+
+
+@pytest.mark.parametrize(("module", "name", "expected"), [("net", "Net", "error"), ("face", "Face", "advice")])
+def test_a_network_that_nobody_who_saves_knows_is_somebody_elses(
+    module: str, name: str, expected: str, tmp_path: Path
+) -> None:
+    project(tmp_path, {**NETWORKS, "load.py": FACES.format(module=module, name=name)})
+    assert severity(tmp_path) == [expected]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"tools.py": "from face import Face\nnet = Face()\n", "fit.py": "import tools\ntools.net(1).backward()\n"},
+        {"build.py": "import importlib\n", "fit.py": 'from build import *\noptimizer = make("face.Face")\n'},
+        {"net.yaml": "network: Face\n", "fit.py": "import importlib\nfrom torch import optim\n"},
+    ],
+    ids=["by way of another file", "by a text", "by a setting"],
+)
+def test_who_trains_it_may_have_saved_it(more: dict[str, str], tmp_path: Path) -> None:
+    project(tmp_path, {**NETWORKS, "load.py": FACES.format(module="face", name="Face"), **more})
+    assert severity(tmp_path) == ["error"]
+
+
+def test_a_load_in_a_helper_is_asked_of_its_callers(tmp_path: Path) -> None:
+    helper = HEAD + "def fill(net, path):\n    net.load_state_dict(torch.load(path))\n"
+    load = FACES.format(module="face", name="Face").replace(
+        'net.load_state_dict(torch.load("weights.pt"))', 'fill(net, "weights.pt")'
+    )
+    project(tmp_path, {**NETWORKS, "helper.py": helper, "load.py": "from helper import fill\n" + load})
+    assert severity(tmp_path) == ["advice"]
+
+
+@pytest.mark.parametrize(
+    ("load", "expected"),
+    [
+        ("if os.path.isfile(path):\n    x = torch.load(path)\nelse:\n    x = load_url(URL)\n", "advice"),
+        ("if not os.path.exists(path):\n    load_url(URL, 'weights')\nx = torch.load(path)\n", "advice"),
+        ("if not os.path.exists(other):\n    load_url(URL, 'weights')\nx = torch.load(path)\n", "error"),
+    ],
+    ids=["on the other side", "where it is not there", "where another is not there"],
+)
+def test_what_is_fetched_where_it_is_not_there_is_somebody_elses(load: str, expected: str, tmp_path: Path) -> None:
+    text = HEAD + (
+        "import os, sys\nfrom torch.utils.model_zoo import load_url\nURL = 'https://example.org/net.pt'\n"
+        "path, other = sys.argv[1], sys.argv[2]\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+        f"net = torch.nn.Linear(2, 2)\n{load}net.load_state_dict(x)\nnet.to(device)\n"
+    )
+    (tmp_path / "load.py").write_text(text)
+    assert severity(tmp_path) == [expected]

@@ -21,6 +21,7 @@ from devlint.analysis.modules import registered, submodules
 from devlint.analysis.neighbours import saves_nothing, saves_settings
 from devlint.analysis.option_names import asks_for_gpu, speaks_of_gpu
 from devlint.analysis.plain import path_text
+from devlint.analysis.published import others_save
 from devlint.analysis.results import is_any_content
 from devlint.analysis.rows import apply_row
 from devlint.analysis.snapshots import note_saved
@@ -49,7 +50,7 @@ from devlint.analysis.values import (
 from devlint.analysis.visiting import held
 from devlint.semantics import errors, table
 from devlint.syntax import ir
-from devlint.syntax.walk import calls, dotted, walk
+from devlint.syntax.walk import calls, dotted, last_name, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -208,7 +209,36 @@ def is_foreign(machine: Machine, call: Call) -> bool:
             return True
     if _is_fetched(call) or _lies_beside(call) or any(_brings(node, call) for node in _downloads(here.module)):
         return True
-    return saves_nothing(machine.project, here.path)
+    if _is_fetched_else(call) or saves_nothing(machine.project, here.path):
+        return True
+    around = [activation.call.frame.namespace.path for activation in reversed(machine.activations)]
+    return others_save(machine.project, [here.path, *around])
+
+
+def _is_fetched_else(load: Call) -> bool:
+    """Whether the file is fetched where it is not there yet: a load on one side of a branch and a download on the
+    other, or a download behind the question whether what is loaded exists."""
+    body = load.frame.namespace.module.body if load.frame.function is None else load.frame.function.body.statements
+    downloads = {id(node) for node in _downloads(load.frame.namespace.module)}
+    source = load.node.args[0] if isinstance(load.node, ir.Call) and load.node.args else None
+    for branch in (part for part in walk(body) if downloads and isinstance(part, ir.If)):
+        sides = [list(walk(side)) for side in (branch.body, branch.orelse)]
+        fetching = [any(id(part) in downloads for part in side) for side in sides]
+        loading = [any(part is load.node for part in side) for side in sides]
+        if fetching in ([True, False], [False, True]) and loading == fetching[::-1]:
+            return True
+        if any(fetching) and dotted(source) and _asks_for_file(branch.test, dotted(source)):
+            return True
+    return False
+
+
+_THERE: Final = frozenset({"exists", "isfile", "is_file"})
+
+
+def _asks_for_file(test: ir.Expr, name: str) -> bool:
+    """Whether a condition asks whether the file of this name is there."""
+    asked = [part for part in walk([test]) if isinstance(part, ir.Call) and last_name(part.function) in _THERE]
+    return any(name in (dotted(inner) for inner in walk([part])) for part in asked)
 
 
 def _lies_beside(load: Call) -> bool:
@@ -249,7 +279,9 @@ def _bound(name: str, body: list[ir.Stmt]) -> list[ir.Assign]:
     return [part for part in walk(body) if isinstance(part, ir.Assign) and name and name in map(dotted, part.targets)]
 
 
-_FETCHERS: Final = frozenset({"urlretrieve", "load_file_from_url", "http_get", "cached_path", "cached_file"})
+_FETCHERS: Final = frozenset(
+    "urlretrieve load_file_from_url load_state_dict_from_url load_url http_get cached_path cached_file".split()
+)
 """Functions of libraries that bring a file, beside those that are called a download."""
 
 
