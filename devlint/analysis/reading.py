@@ -50,7 +50,8 @@ def weigh_evidence(
     With evidence that the program means to run without a GPU, the first use (and question: `current_device()`) in each
     function is kept, unless the run has surely died of another before; the others are counted. Evidence speaks for
     what stands in the same file, and, where it is the entry's own, for all; that a network runs on the CPU speaks for
-    what functions do, not for a device that the script itself names. Without, the program is for GPUs by its own
+    what functions do, not for a device that the script itself names. A GPU that the program takes by design, beside the
+    first, is taken so elsewhere in it, too. Without, the program is for GPUs by its own
     lights: the first use and the first question of all are kept, and none of a program that is launched on GPUs or
     built on packages for them. The default of an option counts where the program doubts it elsewhere (`doubted`, by
     where they stand), and any device that it doubts elsewhere is shown not to be needed. That a checkpoint is loaded
@@ -65,6 +66,7 @@ def weigh_evidence(
     follow_ups: set[tuple[str, int, int]] = set()
     alive = {e.root.key for e in events.values() if isinstance(e, DeviceUnavailable) and e.cause != "follows"}
     takes_gpu = any(_takes_gpu(event, meant, entry) for event in events.values())
+    spread = {e.index for e in events.values() if isinstance(e, DeviceUnavailable) and e.spread == "named"}
     for key, event in events.items():
         if isinstance(event, LoadWithoutMap) and (takes_gpu or kinds <= {NEEDS_GPU, "computes"}):
             continue
@@ -84,7 +86,8 @@ def weigh_evidence(
         if event.index:
             places = (entry, event.site.path, event.root.path)
             unasked = event.is_option and all(("availability", place) not in found for place in places)
-            kept[key] = dataclasses.replace(event, evidence=evidence, unasked=unasked or event.unasked)
+            event = dataclasses.replace(event, evidence=evidence, unasked=unasked or event.unasked)
+            kept[key] = dataclasses.replace(event, spread="named") if event.index in spread else event
             continue
         if not evidence and (launched or event.device.endswith(":?")):
             continue  # each process takes its own GPU: a program that is launched on GPUs

@@ -34,6 +34,9 @@ class Halves(torch.nn.Module):
 USED = f"{ASKS}    print(Halves()(torch.ones(2, 4)))\n"
 NAMED = {
     "a class": HALVES.format(first='"cuda:0"') + USED,
+    "what such a class gave": (
+        HALVES.format(first='"cuda:0"') + USED + '    print(Halves()(torch.ones(2, 4)) + torch.ones(2).to("cuda:1"))\n'
+    ),
     "numbers": HALVES.format(first="0").replace('"cuda:1"', "1") + USED,
     "a function": (
         'def main():\n    one, two = torch.device("cuda:0"), torch.device("cuda:1")\n'
