@@ -254,8 +254,16 @@ def where(machine: Machine, call: Call) -> Value | None:
 def choose(machine: Machine, call: Call) -> Value | None:
     """`np.random.choice(xs)` is one of them, whatever they are; with a size, or of a number, what the row says."""
     given, size = call.argument(0, "a"), call.given(1, "size")
-    of_some = isinstance(given, (Array, Sequence, Unknown)) and not tensors_in(given)
-    return Array(None, None, True) if of_some and (size is None or is_none(size)) else None
+    if not isinstance(given, (Array, Sequence, Unknown)) or tensors_in(given) or not (size is None or is_none(size)):
+        return None
+    if isinstance(given, Unknown) or (isinstance(given, Sequence) and not _holds_plain(given)):
+        return UNKNOWN  # dicts and other objects are drawn as they are
+    return Array(None, None, True)
+
+
+def _holds_plain(value: Sequence) -> bool:
+    """Whether all items of a list are numbers, texts or arrays."""
+    return bool(value.items) and all(isinstance(item, (Array, Const, Scalar)) for item in value.items)
 
 
 def _drawn_by(path: str) -> Callable[[Machine, Instance, Call], Value]:

@@ -238,6 +238,13 @@ def legacy_error(machine: Machine, operation: str) -> str | None:
     return None if machine.has_cuda else errors.message("no-cuda", operation=operation, device="cuda")
 
 
+def asked_of(machine: Machine, value: Value | None) -> Site | None:
+    """Where the default of an option names the device that a question is about: `torch.cuda.synchronize(args.device)`;
+    None of what no option gives."""
+    site = value.site if isinstance(value, (Const, DeviceValue)) else None
+    return site if site is not None and site.key in machine.options else None
+
+
 def use(
     machine: Machine,
     device_type: str,
@@ -248,9 +255,10 @@ def use(
     literal: Site | None = None,
     kind: UseKind = "use",
     chosen: bool = False,
+    asked: Site | None = None,
 ) -> str | None:
     """Use a device of this type: its canonical name, or POISON when the world does not have it. `chosen`: an option
-    says which."""
+    says which; `asked`: where its default names the device that a question is about."""
     site = machine.site(node, frame)
     if literal is not None and device_type != "cpu" and DeviceNamed in machine.wanted and not machine.protocol:
         machine.emit(DeviceNamed, site, literal, text=device_type if index is None else f"{device_type}:{index}")
@@ -275,7 +283,9 @@ def use(
         return unavailable(machine, device_type, index, site, operation, literal, kind, node=node)
     if count == 0:
         machine.consulted.add("count" if machine.world.device_count else "named")
-        return unavailable(machine, device_type, index, site, operation, literal, kind, node=node, chosen=chosen)
+        return unavailable(
+            machine, device_type, index, site, operation, literal or asked, kind, node=node, chosen=chosen
+        )
     if machine.worker is not None:
         machine.emit(
             CudaInWorker,

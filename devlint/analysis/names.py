@@ -48,8 +48,12 @@ def note_unbound(machine: Machine, node: ir.Name, frame: Frame, site: Site) -> b
 
 
 def _is_asked(node: ir.Name, body: list[Any]) -> bool:
-    """Whether an attribute of what the name stands for is read (`cuda.Stream()`): a module is meant, and no device."""
-    return any(isinstance(part, ir.Attribute) and part.value is node for part in walk(body))
+    """Whether an attribute of what the name stands for is read (`cuda.Stream()`), or it is called (`cuda(x)`): a module
+    or a function is meant, and no device."""
+    return any(
+        (isinstance(part, ir.Attribute) and part.value is node) or (isinstance(part, ir.Call) and part.function is node)
+        for part in walk(body)
+    )
 
 
 def asks_torch(test: ir.Node) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.devices import default_device, mark_used, resolve, touch, use
+from devlint.analysis.devices import asked_of, default_device, mark_used, resolve, touch, use
 from devlint.analysis.dispatch import (
     Call,
 )
@@ -94,7 +94,8 @@ def apply_row(machine: Machine, row: Row, call: Call, receiver: Value | None = N
         value = _first(row, bound)
         return value if value is not None else UNKNOWN
     if effect in ("query",):
-        device = use(machine, "cuda", None, node, frame, row.name, kind="query")
+        option = asked_of(machine, bound.get("device"))
+        device = use(machine, "cuda", None, node, frame, row.name, kind="query", asked=option)
         if device == POISON or ("of-device" in row.flags and _lacks_named(machine, row, call, bound)):
             return UNKNOWN
         if "initializes-cuda" in row.flags:

@@ -359,17 +359,17 @@ def exports(module: str, name: str) -> bool:
 
 _FOR_GPUS = frozenset(
     "MultiScaleDeformableAttention amp_C apex awq_ext awq_inference_engine causal_conv1d cucim cudf cugraph cuml cupy "
-    "diff_gaussian_rasterization exllama_kernels exllamav2_kernels flash_attn flashinfer lietorch_extras mamba_ssm "
-    "nvdiffrast nvidia pycuda selective_scan_cuda simple_knn tensorrt tinycudann torch2trt torch_tensorrt "
-    "transformer_engine".split()
+    "diff_gaussian_rasterization diff_surfel_rasterization exllama_kernels exllamav2_kernels flash_attn flashinfer "
+    "fused_ssim gsplat lietorch_extras mamba_ssm nerfacc nvdiffrast nvidia pointnet2_ops pycuda selective_scan_cuda "
+    "simple_knn tensorrt tinycudann torch2trt torch_tensorrt transformer_engine".split()
 )
 """Packages that are built for CUDA alone, by their own installation pages."""
 
 
 _FAIL_WITHOUT = frozenset(
     "MultiScaleDeformableAttention amp_C awq_ext awq_inference_engine causal_conv1d diff_gaussian_rasterization "
-    "exllama_kernels exllamav2_kernels flash_attn lietorch_extras mamba_ssm selective_scan_cuda simple_knn "
-    "tinycudann".split()
+    "diff_surfel_rasterization exllama_kernels exllamav2_kernels flash_attn fused_ssim lietorch_extras mamba_ssm "
+    "pointnet2_ops selective_scan_cuda simple_knn tinycudann".split()
 )
 """Those of them that are compiled kernels, or import such at once: without CUDA they can't be built, nor imported."""
 

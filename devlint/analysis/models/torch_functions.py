@@ -8,6 +8,7 @@ from devlint.analysis.access import call_value
 from devlint.analysis.backward import wait_for_function
 from devlint.analysis.classes import bind_to_class, find
 from devlint.analysis.devices import (
+    asked_of,
     default_device,
     demand_gpu,
     legacy_error,
@@ -109,7 +110,8 @@ def set_device(machine: Machine, call: Call) -> Value:
 @models("torch.cuda.synchronize", "torch.accelerator.synchronize")
 def synchronize(machine: Machine, call: Call) -> Value:
     """`torch.cuda.synchronize()`: pending copies are there afterwards."""
-    use(machine, "cuda", None, call.node, call.frame, "torch.cuda.synchronize", kind="query")
+    option = asked_of(machine, call.argument(0, "device"))
+    use(machine, "cuda", None, call.node, call.frame, "torch.cuda.synchronize", kind="query", asked=option)
     machine.store.set(machine.state, "synchronizations", machine.state.synchronizations + 1)
     return NONE
 
