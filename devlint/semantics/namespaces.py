@@ -47,6 +47,7 @@ _LIBRARIES = {
     "skimage": "host",
     "imageio": "host",
     "plotly": "host",
+    "h5py": "host",
     "librosa": "host",
     "soundfile": "host",
     "torchvision": "vision",

@@ -1,4 +1,4 @@
-"""pandas and scikit-learn: tables and what is split off from them are in host memory."""
+"""pandas, HDF5 and scikit-learn: tables and what is split off from them are in host memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
 from devlint.analysis.results import derived
+from devlint.analysis.rows import apply_row
 from devlint.analysis.values import NONE, SOME_RANK, UNKNOWN, Array, External, Instance, Sequence, Tensor, Value
+from devlint.semantics import table
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site
@@ -41,8 +43,22 @@ def changed(machine: Machine, value: Instance, call: Call) -> Value:
 
 @method_models(FRAME, "__setitem__")
 def put_column(machine: Machine, value: Instance, call: Call) -> Value:
-    """`table["column"] = values`: columns may hold any objects, tensors too."""
+    """`table["column"] = values`: a tensor is converted, any other column may hold objects, tensors too."""
     machine.store.put(value.state, MIXED, True)
+    return _convert(machine, "pandas.Series", call)
+
+
+@method_models("h5py.File", "__setitem__")
+def put_dataset(machine: Machine, value: Instance, call: Call) -> Value:
+    """`file["name"] = values`."""
+    return _convert(machine, "h5py.File.__setitem__", call)
+
+
+def _convert(machine: Machine, path: str, call: Call) -> Value:
+    """What is put under a key is converted as a function of the library would."""
+    row = table.lookup(path)
+    if row is not None and len(call.positional) == 2 and isinstance(call.positional[1], Tensor):
+        apply_row(machine, row, Call(call.positional[1:], {}, call.node, call.frame))
     return NONE
 
 
