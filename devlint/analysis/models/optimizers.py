@@ -47,6 +47,25 @@ CLASS_NAME: Final = "class name"
 _STATELESS = frozenset({"SGD"})
 _EAGER = frozenset({"Adagrad"})
 """Optimizers that make their state when they are built, not at the first step (torch/optim/adagrad.py)."""
+_PARTS: Final = {
+    "SGD": "momentum_buffer",
+    "Adam": "exp_avg exp_avg_sq",
+    "AdamW": "exp_avg exp_avg_sq",
+    "NAdam": "exp_avg exp_avg_sq",
+    "RAdam": "exp_avg exp_avg_sq",
+    "Adamax": "exp_avg exp_inf",
+    "Adadelta": "square_avg acc_delta",
+    "Adagrad": "sum",
+    "RMSprop": "square_avg",
+    "Rprop": "prev step_size",
+}
+"""What the state of one parameter holds that must be where the parameter is."""
+_COUNTERS: Final = frozenset({"step", "mu_product", "eta", "mu"})
+"""What of the state is a number, or a tensor that is read as one."""
+_EXTRAS: Final = {"Adam": {"amsgrad"}, "AdamW": {"amsgrad"}, "RMSprop": {"momentum", "centered"}}
+"""Arguments that add to it."""
+PARTS: Final = "parts"
+"""Under this key of its state an optimizer of torch's keeps the names of what it holds, if they are known."""
 _NAMES = (
     "SGD Adam AdamW Adamax NAdam RAdam Adadelta Adagrad ASGD RMSprop Rprop SparseAdam Adafactor LBFGS Muon Optimizer"
 ).split()
@@ -91,6 +110,8 @@ def initialise(machine: Machine, made: Instance, call: Call) -> Value:
     made.state["params"] = parameters
     if isinstance(made.cls, Class):
         _open_books(machine, made, parameters, call)
+    is_known = name in _PARTS and not _EXTRAS.get(name, set()) & call.keywords.keys() and len(call.positional) < 5
+    made.state[PARTS] = tuple(_PARTS[name].split()) if is_known else ()
     made.state["keeps"] = name not in _STATELESS or (momentum is not None)
     site = machine.site(call.node, call.frame)
     eager = parameters if name in _EAGER else []
@@ -175,7 +196,7 @@ def _join_gradients(machine: Machine, value: Instance, call: Call) -> None:
 
 
 def _fill_books(machine: Machine, value: Instance) -> None:
-    """The `state` of an optimizer of the user's own after a step of torch's: tensors where each parameter is."""
+    """The `state` that the program has seen, after a step of torch's: tensors where each parameter is."""
     books = value.fields.get("state")
     if not isinstance(books, Mapping) or books.open:
         return
@@ -193,10 +214,13 @@ def _keep_state(machine: Machine, value: Instance, call: Call) -> None:
         return  # a program that has crashed makes no step
     devices: dict[int, KeptState] = dict(value.state.get("devices", {}))
     site = machine.site(call.node, call.frame)
+    books = value.fields.get("state")
     for tensor in value.state.get("params", ()):
         if tensor.device is None:
             continue
         before = devices.get(id(tensor))
+        if isinstance(books, Mapping) and before is not None:
+            before = _booked(books, tensor, before)
         if before is None:
             devices[id(tensor)] = KeptState(tensor.device, site)
         elif before.device != tensor.device:
@@ -204,6 +228,50 @@ def _keep_state(machine: Machine, value: Instance, call: Call) -> None:
                 break
             devices[id(tensor)] = KeptState(tensor.device, site)
     machine.store.put(value.state, "devices", devices)
+
+
+def _booked(books: Mapping, tensor: Tensor, before: KeptState) -> KeptState | None:
+    """The state of a parameter as the program has left it, if it has had it in its hands; None if nobody knows."""
+    entry = books.items.get(key_of(tensor))
+    if not isinstance(entry, Mapping) or books.open:
+        return None
+    parts = [part for name, part in entry.items.items() if name not in _COUNTERS]
+    parts += [entry.rest] if entry.rest is not None else []
+    if not parts or not all(isinstance(part, Tensor) and part.device not in (None, POISON) for part in parts):
+        return None
+    kept = next((part for part in parts if isinstance(part, Tensor) and part.device != tensor.device), None)
+    if kept is None or kept.device is None:
+        return KeptState(tensor.device or "", before.made)
+    moved = marks(kept.origin)
+    return KeptState(kept.device, moved[-1].site if moved else before.made)
+
+
+def _books(machine: Machine, value: Instance) -> Value:
+    """The `state` of an optimizer of torch's, from now on in the program's hands: for each parameter what was made."""
+    devices: dict[int, KeptState] = value.state.get("devices", {})
+    parameters: list[Tensor] = value.state.get("params", [])
+    names: tuple[str, ...] = value.state.get(PARTS, ())
+    if not parameters or any(kept.behind for kept in devices.values()) or any(t.device is None for t in parameters):
+        machine.store.put(value.state, "devices", {})
+        return UNKNOWN
+    items: dict[Any, Value] = {}
+    for tensor in parameters:
+        kept = devices.get(id(tensor))
+        if kept is not None:
+            parts: dict[Any, Value] = {"step": UNKNOWN}
+            parts.update((name, _placed(tensor, kept.device)) for name in names)
+            rest = None if names else _placed(tensor, kept.device)
+            items[key_of(tensor)] = Mapping(parts, rest, not names)
+    books = Mapping(items, None, False, "defaultdict", External("builtins.dict"))
+    machine.store.put(value.fields, "state", books)
+    return books
+
+
+def _placed(parameter: Tensor, device: str) -> Tensor:
+    """A tensor of the state, where it was made."""
+    made = derived(parameter)
+    made.device = device
+    return made
 
 
 def _clash_behind(machine: Machine, tensor: Tensor, before: KeptState, site: Site) -> bool:
@@ -284,6 +352,8 @@ def load_state_dict(machine: Machine, value: Instance, call: Call) -> Value:
             devices[id(tensor)] = KeptState(tensor.device, site)
     machine.store.put(value.state, "devices", devices)
     groups = _own_groups(value)
+    if groups is None and "state" in value.fields:
+        _books(machine, value)
     if groups is not None:
         _load_books(machine, value, groups, call.argument(0, "state_dict"), {kept.device for kept in devices.values()})
     return NONE
@@ -342,8 +412,7 @@ def optimizer_attribute(machine: Machine, value: Instance, name: str, site: Site
         params: list[Value] = list(value.state.get("params", ()))
         return Sequence("list", [Mapping({"params": Sequence("list", params)}, None, True)], True)
     if name == "state":
-        machine.store.put(value.state, "devices", {})
-        return UNKNOWN
+        return value.fields.get("state") or _books(machine, value)
     return None
 
 
