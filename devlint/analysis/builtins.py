@@ -447,6 +447,12 @@ def _exception(path: str) -> Callable[[Machine, Call], Value]:
     return make
 
 
+def _keep_arguments(machine: Machine, value: Instance, call: Call) -> Value:
+    """`super().__init__(...)` of an exception of the program's own."""
+    machine.store.put(value.fields, "args", Sequence("tuple", list(call.positional), call.open))
+    return NONE
+
+
 def _is_exception(value: Any) -> bool:
     return isinstance(value, type) and issubclass(value, BaseException)
 
@@ -454,3 +460,4 @@ def _is_exception(value: Any) -> bool:
 for _name in dir(builtins):
     if _is_exception(getattr(builtins, _name)):
         models(f"builtins.{_name}")(_exception(f"builtins.{_name}"))
+        method_models(f"builtins.{_name}", "__init__")(_keep_arguments)

@@ -511,4 +511,5 @@ def _attempted(machine: Machine, function: Value, call: Call) -> list[Value]:
     """What a call gives; nothing where it surely crashes."""
     given: list[Value] = []
     one_way(machine, lambda: given.append(call_value(machine, function, call)))
+    machine.thrown = None
     return given

@@ -44,6 +44,7 @@ def fork(
         signal = _side(machine, decision, yes if decision.default else no, decision.default)
         if signal is None or (signal.kind == "return" and not is_none(signal.value)):
             _try_other(machine, decision, no if decision.default else yes, mark)
+            machine.thrown = None
             note_either(machine, frame)
             if opened:
                 store.close()
@@ -70,6 +71,8 @@ def fork(
     loss.sides = (decision.chosen(True), decision.chosen(False)) if decision.is_free else None
     loss.counts_gpus = counts_gpus(decision.key)
     signal = _rejoin(machine, frame, decision, first, second, first_delta, second_delta)
+    if signal is not RAISE:
+        machine.thrown = None
     loss.behind, loss.sides, loss.counts_gpus = None, None, False
     loss.lost = loss.lost or machine.grown != grown  # with a layer more it is another network
     if first is None and second is None and _varies(machine, decision, frame):
@@ -180,6 +183,7 @@ def _side(machine: Machine, decision: Decision, run: Callable[[], Signal | None]
 def one_way(machine: Machine, run: Callable[[], Signal | None]) -> Signal | None:
     """Run one of several ways; a crash ends it alone."""
     trying, quiet, worker = machine.trying, machine.quiet, machine.worker
+    machine.thrown = None
     try:
         return run()
     except Crash:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.choices import Decision
+from devlint.analysis.classes import external_bases, mro
 from devlint.analysis.events import Choice
 from devlint.analysis.machine import RAISE, TORCH_ERRORS, Crash, Signal
 from devlint.analysis.plain import ancestors
-from devlint.analysis.values import (
-    Unknown,
-)
+from devlint.analysis.values import Class, Instance, Unknown
 from devlint.syntax import ir
 from devlint.syntax.walk import last_name, walk
 
@@ -74,9 +73,25 @@ def caught_names(handler: ir.Handler) -> list[str]:
     return [name for name in names if name]
 
 
-def catches(handler: ir.Handler, kind: str) -> bool:
-    """Whether a handler catches a builtin exception (or, for "", what torch raises about devices)."""
+def catches(handler: ir.Handler, kind: str, thrown: Instance | None = None) -> bool:
+    """Whether a handler catches what the program raised itself, or else a builtin exception (or, for "", what torch
+    raises about devices)."""
+    if thrown is not None:
+        return not _names_of(thrown).isdisjoint(caught_names(handler))
     return not (ancestors(kind) | TORCH_ERRORS).isdisjoint(caught_names(handler)) if kind else guards(handler)
+
+
+def _names_of(thrown: Instance) -> set[str]:
+    """The names of the classes of an exception."""
+    names = {"BaseException"}
+    if isinstance(thrown.cls, Class):
+        names |= {cls.name for cls in mro(thrown.cls) if isinstance(cls, Class)}
+    for path in external_bases(thrown.cls):
+        name = path.rpartition(".")[2]
+        names |= {name, *ancestors(name)}
+        if not path.startswith("builtins."):
+            names.add("Exception")
+    return names
 
 
 _ABSENT = frozenset({"FileNotFoundError", "OSError", "IOError", "EnvironmentError"})
@@ -116,6 +131,7 @@ def _run_try(machine: Machine, node: ir.Try, frame: Frame) -> Signal | None:
     machine.telling += telling
     crash: Crash | None = None
     signal: Signal | None = None
+    machine.thrown = None
     try:
         signal = machine.block(node.body, frame)
     except Crash as raised:
@@ -124,15 +140,19 @@ def _run_try(machine: Machine, node: ir.Try, frame: Frame) -> Signal | None:
         machine.trying = trying
         machine.telling -= telling
         del machine.expected[expected:]
-    if crash is not None and not any(catches(handler, crash.kind) for handler in node.handlers):
+    kind = "" if crash is None else crash.kind
+    thrown = machine.thrown if isinstance(machine.thrown, Instance) and not kind else None
+    if crash is not None and not any(catches(handler, kind, thrown) for handler in node.handlers):
         if node.final:
             machine.block(node.final, frame)
+            machine.thrown = thrown
         raise crash
-    if (crash is not None or signal is RAISE) and node.handlers:
-        kind = "" if crash is None else crash.kind
-        chosen = next((h for h in node.handlers if catches(h, kind)), node.handlers[0])
+    passes = signal is RAISE and thrown is not None and not any(catches(h, kind, thrown) for h in node.handlers)
+    if (crash is not None or signal is RAISE) and node.handlers and not passes:
+        chosen = next((h for h in node.handlers if catches(h, kind, thrown)), node.handlers[0])
         if chosen.name is not None:
-            machine.store.put(frame.names, chosen.name.id, Unknown())
+            machine.store.put(frame.names, chosen.name.id, Unknown() if thrown is None else thrown)
+        machine.thrown = None
         signal = machine.block(chosen.body, frame)
     elif signal is None:
         if node.orelse:

@@ -168,6 +168,7 @@ def _later_round(machine: Machine, item: Value, body: Callable[[Value], Signal |
     mark = machine.store.mark()
     signal = one_way(machine, lambda: body(item))
     if signal is RAISE:
+        machine.thrown = None
         machine.store.undo(mark)
         return None
     if signal is not None and signal is not CONTINUE:

@@ -302,6 +302,7 @@ class Machine:
         self.branching: ir.If | None = None
         self.missed: ir.Compare | None = None
         self.raised = ""
+        self.thrown: Value | None = None
         """The dotted name of the exception that the program raised last: of a class of its own, that of the nearest
         base that is a builtin or of a library."""
         self.vouched: set[ChoiceKey] = set()

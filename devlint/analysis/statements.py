@@ -364,6 +364,7 @@ def raise_statement(machine: Machine, node: ir.Raise, frame: Frame) -> Signal:
     value = None if node.value is None else machine.evaluate(node.value, frame)
     kind = value.cls if isinstance(value, Instance) else value
     machine.raised = next(iter(external_bases(kind)), "") if kind is not None else ""
+    machine.thrown = value if isinstance(value, Instance) else None
     return RAISE
 
 
