@@ -416,6 +416,7 @@ def _device(machine: Machine, first: Value | None, index: Value | None, call: Ca
             negative(machine, first, call.node, call.frame, "torch.device")
             raise Crash
         if not machine.has_cuda:
+            use(machine, "cuda", first.value, call.node, call.frame, "torch.device")
             return Unknown()
         return DeviceValue("cuda", first.value, site)
     if isinstance(first, Const) and first.value is None and first.site is not None:

@@ -67,6 +67,7 @@ _WITHOUT_CUDA = {
         ("torch.cuda.nvtx.range_push", "torch.cuda.nvtx.range_pop", "torch.cuda.nvtx.mark", "torch.cuda.nvtx.range"),
         "RuntimeError: NVTX functions not installed. Are you sure you have a CUDA build?",
     ),
+    "torch.device": "RuntimeError: Cannot access accelerator device when none is available.",
     "torch.Tensor.pin_memory": "RuntimeError: Cannot access accelerator device when none is available.",
     "torch.Tensor.type": f"RuntimeError: Cannot initialize CUDA {_SPLIT_LIBRARIES}",
     "torch.Generator": f"RuntimeError: Cannot get CUDA generator {_SPLIT_LIBRARIES}",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.derived import Kept
@@ -197,11 +200,44 @@ def to_container(machine: Machine, call: Call) -> Value | None:
 @models("json.loads")
 def read_json(machine: Machine, call: Call) -> Value | None:
     """`json.loads(text)`: a text that the program has itself says what it holds."""
-    text = call.argument(0, "s")
-    if not isinstance(text, Const) or not isinstance(text.value, (str, bytes)) or len(call.values()) > 1:
+    return _parsed(machine, call, json.loads)
+
+
+@models("tomllib.loads", "tomli.loads", "toml.loads")
+def read_toml(machine: Machine, call: Call) -> Value | None:
+    """`tomllib.loads(text)`."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    return _parsed(machine, call, tomllib.loads)
+
+
+@models("yaml.safe_load", "yaml.load", "yaml.full_load")
+def read_yaml(machine: Machine, call: Call) -> Value | None:
+    """`yaml.safe_load(text)`, where the library is there (libcst brings it); what stands in a file is the user's."""
+    call.keywords.pop("Loader", None)
+    return _parsed(machine, call.with_arguments(call.positional[:1], call.keywords), _of_yaml)
+
+
+def _of_yaml(text: str) -> Any:
+    try:
+        read: Callable[[str], Any] = importlib.import_module("yaml").safe_load
+    except ImportError:
+        raise ValueError from None
+    try:
+        return json.loads(json.dumps(read(text)))
+    except Exception as error:  # YAMLError, dates, keys that are no texts
+        raise ValueError from error
+
+
+def _parsed(machine: Machine, call: Call, read: Callable[[str], Any]) -> Value:
+    """What a parser of a library makes of a text that is known."""
+    text = call.positional[0] if call.positional else None
+    if not isinstance(text, Const) or not isinstance(text.value, str) or len(call.values()) > 1:
         return Unknown("config", True)
     try:
-        return lift(json.loads(text.value), machine.site(call.node, call.frame))
+        return lift(read(text.value), machine.site(call.node, call.frame))
     except (ValueError, RecursionError):
         return UNKNOWN
 
@@ -212,7 +248,7 @@ def write_json(machine: Machine, call: Call) -> Value | None:
     return compute(machine, json.dumps, call.positional, call) or STRING
 
 
-@models("yaml.safe_load", "yaml.load", "yaml.full_load", "json.load", "toml.load", "tomllib.load")
+@models("json.load", "toml.load", "tomllib.load", "tomli.load")
 def read(machine: Machine, call: Call) -> Value | None:
     """What stands in a file is the user's choice."""
     return Unknown("config", True)

@@ -368,14 +368,3 @@ def subset_sample(machine: Machine, value: Instance, call: Call) -> Value:
     """A sample of the dataset behind."""
     sample = _sample(machine, value.state["dataset"], call)
     return UNKNOWN if sample is None else sample
-
-
-@models(
-    "torch.utils.data.RandomSampler", "torch.utils.data.SubsetRandomSampler", "torch.utils.data.WeightedRandomSampler"
-)
-def random_sampler(machine: Machine, call: Call) -> Value:
-    """Samplers draw with a CPU generator."""
-    generator = call.keywords.get("generator")
-    if generator is not None:
-        check_generator(machine, generator, "cpu", "RandomSampler", call)
-    return UNKNOWN
