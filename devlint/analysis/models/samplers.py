@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import iterate
 from devlint.analysis.dispatch import Call, method_models, models
-from devlint.analysis.models.torch_data import check_generator
+from devlint.analysis.rows import check_generator
 from devlint.analysis.values import (
     NUMBER,
     UNKNOWN,
