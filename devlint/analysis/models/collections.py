@@ -50,7 +50,18 @@ def ordered_dict(machine: Machine, call: Call) -> Value | None:
     return build(machine, call, "OrderedDict")
 
 
-@models("collections.UserDict", "collections.ChainMap", "types.MappingProxyType")
+@models("collections.ChainMap")
+def chain_map(machine: Machine, call: Call) -> Value | None:
+    """`ChainMap(given, defaults)`: what is asked for comes from the first that has it."""
+    chained: dict[Any, Value] = {}
+    for part in reversed(call.positional):
+        if not isinstance(part, Mapping) or part.open:
+            return UNKNOWN
+        chained.update(part.items)
+    return Mapping(chained)
+
+
+@models("collections.UserDict", "types.MappingProxyType")
 def other_dict(machine: Machine, call: Call) -> Value | None:
     """Dicts that behave as such."""
     return build(machine, call)

@@ -167,7 +167,7 @@ def config_size(machine: Machine, instance: Instance, call: Call) -> Value | Non
     return SIZE
 
 
-@models(PLAIN)
+@models(PLAIN, "threading.local")
 def simple_namespace(machine: Machine, call: Call) -> Value | None:
     """`SimpleNamespace(name=value)`."""
     made = Instance(External(PLAIN), machine.site(call.node, call.frame))

@@ -255,7 +255,7 @@ def call_wrapped(machine: Machine, value: Instance, call: Call) -> Value:
     if find(value.cls, "gather") is not None or find(value.cls, "parallel_apply") is not None:
         return UNKNOWN if value.state.get("several") else result
     result = gathered(machine, result, call) if replicates else result
-    return _scattered(machine, result, output, call) if output != first else result
+    return scattered(machine, result, output, call) if output != first else result
 
 
 def _is_elsewhere(machine: Machine, value: Instance, first: str, call: Call) -> bool:
@@ -283,8 +283,8 @@ def _is_elsewhere(machine: Machine, value: Instance, first: str, call: Call) -> 
 
 
 def _scatter(machine: Machine, call: Call, device: str | None) -> Call:
-    positional = [_scattered(machine, part, device, call) for part in call.positional]
-    keywords = {name: _scattered(machine, part, device, call) for name, part in call.keywords.items()}
+    positional = [scattered(machine, part, device, call) for part in call.positional]
+    keywords = {name: scattered(machine, part, device, call) for name, part in call.keywords.items()}
     return Call(positional, keywords, call.node, call.frame, call.open)
 
 
@@ -315,6 +315,11 @@ def _run_replica(machine: Machine, inner: Instance, call: Call, output: str) -> 
     machine.replica_failed = failed
     machine.store.set(machine.state, "current_device", current)
     gather_hooks(machine, waiting, output)
+
+
+def copied_to(machine: Machine, original: Instance, device: str, call: Call) -> Instance:
+    """The copy of a module that a call makes for one device."""
+    return _replica(machine, original, _Copying(device, call))
 
 
 def _replica(machine: Machine, original: Instance, copying: _Copying) -> Instance:
@@ -378,7 +383,7 @@ def _forget_fields(machine: Machine, before: list[tuple[Instance, dict[str, Valu
                 machine.store.put(part.fields, name, fields.get(name, lost))
 
 
-def _scattered(machine: Machine, value: Value, device: str | None, call: Call) -> Value:
+def scattered(machine: Machine, value: Value, device: str | None, call: Call) -> Value:
     """What arrives on a device of what is passed; on None: on one that is not known."""
     if isinstance(value, Tensor):
         if value.device in (POISON, device):
@@ -387,11 +392,11 @@ def _scattered(machine: Machine, value: Value, device: str | None, call: Call) -
             return Tensor(None, value.rank)
         return Tensor(device, value.rank, machine.origin("moved", call.node, call.frame, device, "", value.origin))
     if isinstance(value, Maybe):
-        return Maybe(_scattered(machine, value.value, device, call), value.key, value.there)
+        return Maybe(scattered(machine, value.value, device, call), value.key, value.there)
     if isinstance(value, Sequence):
-        return Sequence(value.kind, [_scattered(machine, part, device, call) for part in value.items], value.open)
+        return Sequence(value.kind, [scattered(machine, part, device, call) for part in value.items], value.open)
     if isinstance(value, Mapping):
-        items = {key: _scattered(machine, part, device, call) for key, part in value.items.items()}
+        items = {key: scattered(machine, part, device, call) for key, part in value.items.items()}
         return Mapping(items, value.rest, value.open, value.kind)
     return value
 
