@@ -148,7 +148,8 @@ class MixedDevices(Event):
 
     `checked`: no operation of torch refuses them, but a check of the program's own. `by_protocol`: the code was entered
     by protocol, no caller is in sight. `no_tensors`: the names that were none at some time when the root was run.
-    `unmoved`: where the module was built whose parameter or buffer stands wrong, if nobody ever moved it.
+    `unmoved`: where the module was built whose parameter or buffer stands wrong, if nobody ever moved it; `further`: at
+    how many more places it meets what was moved.
     """
 
     operation: str = ""
@@ -159,6 +160,7 @@ class MixedDevices(Event):
     by_protocol: bool = False
     no_tensors: frozenset[str] = frozenset()
     unmoved: Site | None = None
+    further: int = 0
 
     @property
     def culprit(self) -> Operand:
@@ -388,7 +390,7 @@ class ToHost(Event):
     """A CUDA tensor was given to code that works on host memory: `.numpy()`, `np.asarray`, a plotting function.
 
     `further`: how many more rows of the same function, which begins in the row `within`, read parameters of the same
-    module, from the same move on.
+    module, from the same move on. `again`: how many more calls in this row read what was moved there with it.
     """
 
     operand: Operand | None = None
@@ -397,6 +399,7 @@ class ToHost(Event):
     needs_detach: bool = False
     further: int = 0
     within: int = 0
+    again: int = 0
 
 
 @dataclass(frozen=True, slots=True)

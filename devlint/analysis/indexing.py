@@ -11,6 +11,7 @@ from devlint.analysis.dispatch import (
     Iteration,
     on,
 )
+from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, clash, meet
 from devlint.analysis.results import (
     derived,
@@ -21,7 +22,6 @@ from devlint.analysis.values import (
     POISON,
     SLICE,
     SOME_RANK,
-    UNKNOWN,
     Array,
     Const,
     Scalar,
@@ -47,7 +47,9 @@ def tensor_item(machine: Machine, value: Tensor, index: Value, node: ir.Node, fr
     if value.size == 0 and not isinstance(index, Sequence):
         return Tensor(None)  # an empty tensor keeps the place for what comes later
     if value.rank == 0 and (isinstance(index, Scalar) or (isinstance(index, Const) and type(index.value) is int)):
-        return UNKNOWN  # an error by now, and a number before there were tensors without dimensions
+        raise Crash("IndexError")  # it was a number before there were tensors without dimensions
+    if isinstance(index, Const) and isinstance(index.value, str) and value.rank is not None and not value.assumed:
+        raise Crash("TypeError" if value.rank else "IndexError")
     if value.device is not None:
         for used in indices:
             if used.device not in (None, "cpu", value.device) and not _is_number(used):

@@ -58,6 +58,7 @@ from devlint.analysis.replacing import replaced
 from devlint.analysis.sequences import sequence_item
 from devlint.analysis.state import SCRIPTED, TRACE
 from devlint.analysis.unset_attributes import note_unset
+from devlint.analysis.unwritten import end_if_unwritten
 from devlint.analysis.values import (
     NONE,
     OWN_CLASS,
@@ -140,6 +141,7 @@ def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.No
         if known is not None:
             return known
     note_unset(machine, value, name, node, frame)
+    end_if_unwritten(machine, value, name, frame)
     inner = value.state.get("path")
     return Unknown(f"{inner}.{name}", bool(value.state.get("named"))) if inner else UNKNOWN
 
@@ -234,6 +236,7 @@ def _class_method(machine: Machine, value: Instance, name: str, call: Call) -> V
         return call_value(machine, taken, call)
     if name in ("to", "cuda", "cpu") and is_open_class(value.cls):
         _lose_modules(machine, value)
+    end_if_unwritten(machine, value, name, call.frame)
     return model_method(machine, value, name, call, external_bases(value.cls))
 
 

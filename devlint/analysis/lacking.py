@@ -106,7 +106,7 @@ def _is_past_doubt(frame: Frame) -> bool:
 
 _OF_WRAPPED: Final = frozenset("dynamo_ctx graph_for join module no_sync save save_to_buffer".split())
 """What a library that prepares, compiles or scripts a module gives it."""
-_PLAIN_BASES: Final = frozenset({"torch.nn.Module", "builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
+PLAIN_BASES: Final = frozenset({"torch.nn.Module", "builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 
 
 def lacks_method(machine: Machine, value: Instance, name: str) -> bool:
@@ -119,7 +119,7 @@ def lacks_method(machine: Machine, value: Instance, name: str) -> bool:
         name.startswith("_")
         or name in _OF_WRAPPED
         or value.state.keys() - {"training"}
-        or not _PLAIN_BASES.issuperset(external_bases(cls))
+        or not PLAIN_BASES.issuperset(external_bases(cls))
         or machine.state.replaced
     ):
         return False
@@ -138,9 +138,12 @@ def _is_assigned(machine: Machine, cls: Class, name: str) -> bool:
     )
 
 
-def writers(machine: Machine, cls: Class) -> list[ir.Module]:
-    """The files that may give objects of a class an attribute: the program, its own, and what they import."""
+def writers(machine: Machine, cls: Class, frame: Frame | None = None) -> list[ir.Module]:
+    """The files that may give objects of a class an attribute: the program, its own, that of the frame, and what they
+    import."""
     files = set(machine.project.imported(cls.frame.namespace.path))
+    if frame is not None:
+        files |= machine.project.imported(frame.namespace.path)
     if machine.activations:
         files |= machine.project.imported(machine.activations[0].call.frame.namespace.path)
     return [module for path, module in machine.project.loaded() if path in files]

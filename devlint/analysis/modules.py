@@ -19,6 +19,7 @@ from devlint.analysis.replacing import replaced
 from devlint.analysis.results import device_of
 from devlint.analysis.sequences import bounds
 from devlint.analysis.unset_attributes import note_unset
+from devlint.analysis.unwritten import end_if_unwritten
 from devlint.analysis.values import (
     BOOL,
     POISON,
@@ -291,6 +292,7 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
         _miss_wrapper(machine, value, node, frame)
     miss_wrapped(machine, value, name, node, frame)
     note_unset(machine, value, name, node, frame)
+    end_if_unwritten(machine, value, name, frame)
     return unknown_part(machine, value) if HIDDEN in value.fields else UNKNOWN
 
 

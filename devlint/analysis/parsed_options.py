@@ -42,7 +42,7 @@ _DESCRIBING: Final = frozenset(
     "action nargs const default type choices required help metavar dest version deprecated".split()
 )
 _WRITES: Final = re.compile(
-    r"__dict__|\bvars\s*\(|\blocals\s*\(|\bexec\s*\(|\beval\s*\(|set_defaults|\bparents\s*=|add_subparsers|"
+    r"__dict__|(?<![\w.])(?:vars|locals|exec|eval)\s*\(|set_defaults|\bparents\s*=(?!\s*(?:True|False)\b)|add_subparsers|"
     r"parse_known|Namespace\s*\(|\._actions|_add_action|__setattr__"
 )
 """What gives a namespace, or a parser, names that are not written as options."""

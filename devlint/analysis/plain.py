@@ -208,6 +208,16 @@ def missing(machine: Machine, kind: str = "KeyError") -> Value:
     return UNKNOWN
 
 
+def refuse_dicts(data: Value | None) -> None:
+    """A tensor is made of a list of numbers.
+
+    Raises:
+        Crash: there is a dict among its items, as in what an environment's `reset()` gives.
+    """
+    if isinstance(data, Sequence) and any(part.__class__ is Mapping for part in data.items):
+        raise Crash("RuntimeError")
+
+
 def equal(a: Value, b: Value) -> bool | None:
     """Whether two values compare equal; None when that is not known."""
     if a is b:

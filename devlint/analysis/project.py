@@ -103,6 +103,8 @@ class Project:
         """What conditions without a name ask, and with which polarity."""
         self.case_tests: dict[ir.Node, ir.Compare] = {}
         """The comparisons that the patterns of `match` stand for."""
+        self.writes: dict[ir.Module, dict[str | None, set[ir.Class | None]]] = {}
+        """The attributes that files write, and to the objects of which classes."""
         self.guarded: dict[ir.Class, dict[str, list[ir.Node | None]]] = {}
         """The tests under which a class sets attributes of its objects, by their names; None for no test."""
         self.joined: dict[str, bool] = {}

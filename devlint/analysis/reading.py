@@ -24,6 +24,7 @@ from devlint.analysis.events import (
 )
 from devlint.analysis.missing import asks_aside
 from devlint.analysis.option_names import OF_GPUS
+from devlint.analysis.repeats import first_of_each
 from devlint.sources.reading import is_document
 from devlint.syntax import ir
 from devlint.syntax.walk import assigned_attributes, last_name, walk
@@ -201,7 +202,7 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
         if isinstance(event, VisibleDevices) and event.first_cuda is not None and _other_fence(event, project):
             continue
         kept.append(event)
-    return kept
+    return first_of_each(kept)
 
 
 def _names_gpus(text: str) -> bool:

@@ -21,6 +21,7 @@ from devlint.analysis.plain import (
     lower,
     without_repeats,
 )
+from devlint.analysis.plain_types import type_name
 from devlint.analysis.sequences import (
     any_item,
     append,
@@ -55,7 +56,11 @@ def sequence_method(machine: Machine, value: Sequence, name: str, call: Call) ->
     """`xs.name(...)`."""
     function = METHODS.get(name)
     if function is None:
-        return read_lacking(machine, value, name, call.node, call.frame) if name in LACKED else UNKNOWN
+        if name in LACKED:
+            return read_lacking(machine, value, name, call.node, call.frame)
+        if type_name(value) == "tuple" and not hasattr(tuple, name) and not machine.protocol:
+            raise Crash("AttributeError")
+        return UNKNOWN
     return function(machine, value, call)
 
 

@@ -49,6 +49,7 @@ from devlint.analysis.values import (
     Array,
     Const,
     DeviceValue,
+    Environment,
     Host,
     Instance,
     Maybe,
@@ -147,7 +148,7 @@ def scalar_operator(
 # -- unknowns
 
 
-@on(TRUTH, Unknown, Maybe, Answer, Host)
+@on(TRUTH, Unknown, Maybe, Answer, Host, Environment)
 def unknown_truth(machine: Machine, value: Unknown) -> bool | None:
     """Not known."""
     return None
@@ -281,7 +282,7 @@ def iterate_unknown(machine: Machine, value: Unknown, node: ir.Node, frame: Fram
     return None if part is None else Iteration([part] * max(wanted, 1), True)
 
 
-@on(BINARY, Unknown, Maybe, Answer, Host)
+@on(BINARY, Unknown, Maybe, Answer, Host, Environment)
 def unknown_operator(
     machine: Machine, operator: str, left: Value, right: Value, node: ir.Node, frame: Frame
 ) -> Value | None:

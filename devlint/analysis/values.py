@@ -105,6 +105,21 @@ class Host(Unknown):
         return "Host()"
 
 
+class Environment(Unknown):
+    """An environment of gymnasium. `is_own`: one that the package has itself, which gives arrays and numbers."""
+
+    __slots__ = ("is_own",)
+
+    def __init__(self, is_own: bool) -> None:
+        self.path = None
+        self.named = False
+        self.default = None
+        self.is_own = is_own
+
+    def __repr__(self) -> str:
+        return f"Environment({self.is_own})"
+
+
 class Answer(Unknown):
     """What a question came to that has no name of its own: the answer to the condition `key`, or its contrary.
 

@@ -60,11 +60,14 @@ def two_devices(event: MixedDevices, context: TextContext) -> Iterator[Diagnosis
     """A module met an input of another device, or was replaced by a module that nobody moved."""
     if event.cause == "module-input":
         trace = text.clash_trace(event)
-        if event.unmoved is None:
-            yield Diagnosis(event.root, text.clash(event), event, trace)
-        else:
-            built = Note(event.unmoved, f"the module is built here, on {event.culprit.device}, and never moved")
-            yield Diagnosis(event.root, text.clash(event), event, (built, *trace))
+        message = text.clash(event)
+        if event.further:
+            again = "1 more call meets" if event.further == 1 else f"{event.further} more calls meet"
+            message += f", and {again} that module"
+        if event.unmoved is not None:
+            note = Note(event.unmoved, f"the module is built here, on {event.culprit.device}, and never moved")
+            trace = (note, *trace)
+        yield Diagnosis(event.root, message, event, trace)
     elif event.cause == "rebuilt":
         culprit = event.culprit
         message = f"a fresh module on {culprit.device} replaces the moved one: {text.quoted(culprit.text)}"

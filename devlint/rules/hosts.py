@@ -25,6 +25,8 @@ def diagnose(event: ToHost) -> Iterator[Diagnosis]:
     if event.further:
         more = "1 more row reads" if event.further == 1 else f"{event.further} more rows read"
         message += f", and {more} from that module"
+    elif event.again:
+        message += f", and so {'does 1 more call' if event.again == 1 else f'do {event.again} more calls'} in this row"
     yield Diagnosis(event.root, message, event, text.operand_trace(event, operand, f"{needs} here"))
 
 

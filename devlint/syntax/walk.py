@@ -33,15 +33,22 @@ def names_cpu(node: object) -> bool:
 def assigned_attributes(node: Any) -> Iterator[str | None]:
     """Yield the attributes that a node (or the nodes of a list) writes, or writes into, of whatever objects: by
     assignments, as the targets of loops and `with`, and by `setattr`; None for a name that is computed."""
+    for _, name, _ in attribute_writes(node):
+        yield name
+
+
+def attribute_writes(node: Any) -> Iterator[tuple[ir.Node, str | None, ir.Expr]]:
+    """Yield where attributes are written (see `assigned_attributes`), their names, and what stands for the objects."""
     for part in walk(node):
         if isinstance(part, ir.Call):
             if isinstance(part.function, ir.Name) and part.function.id == "setattr" and len(part.args) > 1:
                 name = part.args[1]
-                yield name.value if isinstance(name, ir.Const) and isinstance(name.value, str) else None
+                known = name.value if isinstance(name, ir.Const) and isinstance(name.value, str) else None
+                yield part, known, part.args[0]
             continue
         for target in walk(_targets(part)):
             if isinstance(target, ir.Attribute):
-                yield target.name
+                yield target, target.name, target.value
 
 
 def _targets(node: ir.Node) -> list[ir.Expr]:

@@ -18,6 +18,7 @@ from devlint.analysis.module_moves import move, move_module
 from devlint.analysis.module_state import HIDDEN, ModuleState
 from devlint.analysis.modules import forget_places, registered
 from devlint.analysis.opaque import part_moved
+from devlint.analysis.plain import refuse_dicts
 from devlint.analysis.results import nesting, plain_result
 from devlint.analysis.rows import apply_row, may_be_delegated
 from devlint.analysis.tensor_methods import moved, torch_method
@@ -176,6 +177,7 @@ def _legacy_constructor(machine: Machine, path: str, arguments: Call, named_at: 
     if not on_cuda and device == "cpu" and _is_refused(machine, path, arguments):
         return Tensor(POISON)
     first = arguments.positional[0] if arguments.positional else None
+    refuse_dicts(first)
     if isinstance(first, Tensor) and not on_cuda:
         return Tensor(first.device, first.rank, first.origin)
     if arguments.open or (isinstance(first, Unknown) and len(arguments.positional) == 1):

@@ -344,7 +344,13 @@ def _numbers(parameters: Value | None, numbers: dict[Any, int]) -> Value:
 @method_models(OPTIMIZER, "load_state_dict")
 def load_state_dict(machine: Machine, value: Instance, call: Call) -> Value:
     """`optimizer.load_state_dict(state)`: the state goes to where the parameters are now; groups are taken as they
-    are, but for their parameters."""
+    are, but for their parameters.
+
+    Raises:
+        Crash: it is given more, as a module's method of this name takes it.
+    """
+    if isinstance(value.cls, External) and not call.open and len([*call.positional, *call.keywords]) > 1:
+        raise Crash("TypeError")
     devices: dict[int, KeptState] = {}
     site = machine.site(call.node, call.frame)
     for tensor in value.state.get("params", ()):

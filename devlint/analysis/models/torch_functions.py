@@ -18,7 +18,9 @@ from devlint.analysis.devices import (
 )
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
 from devlint.analysis.events import InvalidDevice, LegacyType, Site
+from devlint.analysis.machine import Crash
 from devlint.analysis.missing import die, unavailable
+from devlint.analysis.plain import refuse_dicts
 from devlint.analysis.results import derived, dtype_of, loaded_tensor, nesting
 from devlint.analysis.tensors import combine
 from devlint.analysis.values import (
@@ -196,6 +198,7 @@ def _tensor_from_data(machine: Machine, call: Call) -> Value:
     """`torch.tensor(data, device=)`: a tensor keeps its device, unless the program has set a default, other data are
     put on the default device."""
     data = call.argument(0, "data") or call.keywords.get("obj") or UNKNOWN
+    refuse_dicts(data)
     target = call.given(-1, "device")
     node, frame = call.node, call.frame
     operation = "torch.tensor"
@@ -253,6 +256,8 @@ def size(machine: Machine, call: Call) -> Value | None:
 def from_numpy(machine: Machine, call: Call) -> Value:
     """`torch.from_numpy(array)`: on the CPU."""
     array = call.positional[0] if call.positional else UNKNOWN
+    if isinstance(array, (Sequence, Mapping)):
+        raise Crash("TypeError")
     rank = array.rank if isinstance(array, Array) else SOME_RANK
     return Tensor(
         "cpu",
@@ -263,7 +268,13 @@ def from_numpy(machine: Machine, call: Call) -> Value:
 
 @models("torch.autograd.Variable")
 def variable(machine: Machine, call: Call) -> Value:
-    """`Variable(x)` is `x`."""
+    """`Variable(x)` is `x`.
+
+    Raises:
+        Crash: it is given what it does not take: `device=`.
+    """
+    if not (call.open or call.keywords.keys() <= {"data", "requires_grad", "volatile"}):
+        raise Crash("TypeError")
     return call.positional[0] if call.positional else UNKNOWN
 
 
