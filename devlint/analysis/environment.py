@@ -126,7 +126,8 @@ def _set_visible(machine: Machine, value: Value, node: ir.Node, frame: Frame) ->
         is_missed = (ids is None or ids != present) and not _for_children(machine, node, frame)
         if machine.has_several and is_missed and not _is_named_again(node, frame):
             site = machine.site(node, frame)
-            machine.emit(VisibleDevices, site, kind="late", text=text or "", first_cuda=first)
+            keeps_first = ids is not None and ids[:1] == present[:1]
+            machine.emit(VisibleDevices, site, kind="late", text=text or "", first_cuda=first, keeps_first=keeps_first)
         return
     machine.consulted.add("count")
     machine.store.set(machine.state, "visible", ids)

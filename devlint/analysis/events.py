@@ -441,11 +441,13 @@ class SnapshotNotCopied(Event):
 
 @dataclass(frozen=True, slots=True)
 class VisibleDevices(Event):
-    """Something about CUDA_VISIBLE_DEVICES. `first_cuda`: where CUDA was initialised, for `late`."""
+    """Something about CUDA_VISIBLE_DEVICES. `first_cuda`: where CUDA was initialised, for `late`; `keeps_first`: the
+    first GPU is the one that the program takes anyway."""
 
     kind: Literal["misspelled", "late", "not-set"] = "misspelled"
     text: str = ""
     first_cuda: Site | None = None
+    keeps_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,8 +144,9 @@ def host_library(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) 
 
 
 def may_be_delegated(row: Row, call: Call) -> bool:
-    """Whether an elementwise function of numpy is given what is not known: for a tensor it gives a tensor."""
-    return row.rank == "broadcast" and any(value.__class__ is Unknown for value in call.values())
+    """Whether a function of numpy that gives a tensor for a tensor is given what is not known."""
+    gives_alike = row.rank == "broadcast" or "wraps" in row.flags
+    return gives_alike and any(value.__class__ is Unknown for value in call.values())
 
 
 def _direct(value: Value) -> list[Tensor]:

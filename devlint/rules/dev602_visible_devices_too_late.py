@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from devlint.analysis.events import VisibleDevices
+from devlint.findings import Severity
 from devlint.rules.base import Diagnosis, Example, Note, Rule, TextContext
 from devlint.rules.text import called, without_repeats
 
@@ -44,7 +45,7 @@ there, asked `torch.cuda.is_available()`, or imported a module that does. Settin
 right, importing torch does not touch CUDA; nor does `torch.cuda.device_count()`, which asks the management library. In
 a document each block of code is a program of its own here: the rule never looks from one block to another. A
 program that names the same number again, `f"cuda:{args.gpu}"`, takes the right GPU as long as all are visible, and is
-left alone.""",
+left alone. Where the first GPU is named, which the program takes anyway, this is advice.""",
     why="""\
 CUDA reads the variable once. Set later, it changes nothing and says nothing: the program takes GPU 0, and all GPUs stay
 visible.""",
@@ -69,4 +70,5 @@ def too_late(event: VisibleDevices, context: TextContext) -> Iterator[Diagnosis]
         message += f" (`{context.text(event.first_cuda)}` came first)"
         notes.insert(0, Note(event.first_cuda, "CUDA is initialised here"))
     help_text = "set it before the first use of CUDA, or for the whole process: `CUDA_VISIBLE_DEVICES=1 python ...`"
-    yield Diagnosis(event.site, message, event, without_repeats(notes), help_text)
+    severity: Severity | None = "advice" if event.keeps_first else None
+    yield Diagnosis(event.site, message, event, without_repeats(notes), help_text, severity=severity)
