@@ -27,6 +27,7 @@ from devlint.analysis.plain import (
     path_text,
 )
 from devlint.analysis.sequences import bounds
+from devlint.analysis.unfilled import stays_none
 from devlint.analysis.values import (
     BOOL,
     COUNT,
@@ -84,6 +85,8 @@ def const_attribute(machine: Machine, value: Const, name: str, node: ir.Node, fr
     """`(3).real` is a number; what else a constant has are methods."""
     if value.value is None and not name.startswith("__"):
         _ask_nothing(machine, value, name, node, frame)
+        if stays_none(machine, getattr(node, "value", None), frame):
+            raise Crash("AttributeError")
         return missing(machine, "AttributeError")
     if name == "value":
         return value  # of a member of an Enum, which is kept as its value
@@ -115,6 +118,9 @@ def const_method(machine: Machine, value: Const, name: str, call: Call) -> Value
         return UNKNOWN
     if value.value is None and not hasattr(None, name):
         _ask_nothing(machine, value, name, call.node, call.frame)
+        asked = getattr(call.node, "function", None)
+        if stays_none(machine, getattr(asked, "value", None), call.frame):
+            raise Crash("AttributeError")
         return missing(machine, "AttributeError")
     function = getattr(value.value, name, None)
     if function is None and name in LACKED:

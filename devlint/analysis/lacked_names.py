@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from devlint.analysis.frames import Namespace
     from devlint.analysis.project import Project
 
-_GIVES: Final = re.compile(
+GIVES: Final = re.compile(
     r"\b(?:globals|locals|vars|exec|eval|setattr|execfile|__import__)\s*\(|__dict__|__getattr__|__path__|"
     r"sys\s*\.\s*modules|import_hook|extend_path|lazy|import\s*\(?\s*\*"
 )
@@ -36,11 +36,11 @@ def lacks_name(project: Project, module: Namespace, node: ir.ImportFrom, name: s
     text = module.module.text
     if not module.complete or name.startswith("__") or name in module.names or name in module.deferred:
         return False
-    if _GIVES.search(text) or not _is_python(project, importer) or not _is_python(project, module.path):
+    if GIVES.search(text) or not _is_python(project, importer) or not _is_python(project, module.path):
         return False
     if not _is_meant(project, module.path, node, importer) or _is_bound(module.module, name):
         return False
-    if _is_given(project, module.path, name):
+    if is_given(project, module.path, name):
         return False
     if os.path.basename(module.path) == "__init__.py":
         whole = f"{node.module}.{name}" if node.module else name
@@ -84,7 +84,7 @@ def _defined(statement: Any) -> set[str]:
     return set()
 
 
-def _is_given(project: Project, path: str, name: str) -> bool:
+def is_given(project: Project, path: str, name: str) -> bool:
     """Whether a file that was read gives anything an attribute of this name, or gives the module one whose name it
     computes."""
     stem = os.path.splitext(os.path.basename(path))[0]

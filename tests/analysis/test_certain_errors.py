@@ -46,6 +46,11 @@ RAISES = {
     "nobody sets the attribute of the module": (LAYER.format(more="") + OTHER, "Layer()(torch.ones(2))"),
     "no such method": (KEEPER.format(more=""), "Keeper().run()"),
     "an attribute of the object, read from outside": (KEEPER.format(more=""), "print(Keeper().model)"),
+    "a name that is filled later": (
+        "found = None\ndef fill():\n    global found\n    found = nn.Linear(2, 2)\ndef use():\n    return found.weight",
+        "use()\nfill()",
+    ),
+    "a name that nobody fills": ("found = None\ndef use():\n    return found.run()", "use()"),
     "a number has no items": ("", "print(loss.data[0])"),
     "a tensor has no keys": ("", "print(torch.ones(3)['a'])"),
     "Variable knows no device": ("", "x = torch.autograd.Variable(torch.ones(2), device=device)"),
@@ -79,6 +84,15 @@ GOES_ON = {
     "a mixin of one that has it": (
         KEEPER.format(more="") + "\nclass Heir(Keeper):\n    model = nn.Linear(2, 2)\n    model.size = 3\n",
         "Heir().use()",
+    ),
+    "a name that was filled": (
+        "found = None\ndef fill():\n    global found\n    found = nn.Linear(2, 2)\ndef use():\n    return found.weight",
+        "fill()\nuse()",
+    ),
+    "a name that somebody may fill": (
+        "from lib import start\nfound = None\ndef fill():\n    global found\n    found = nn.Linear(2, 2)\n"
+        "@start\ndef other():\n    global found\n    found = 3\ndef use():\n    return found.weight",
+        "use()",
     ),
     "an item of a vector": ("", "print(torch.ones(3)[0])"),
     "a network has modes": ("", "net.load_state_dict(net.state_dict(), False)"),
@@ -139,3 +153,35 @@ def _codes(text: str, folder: Path) -> list[str]:
     program = folder / "program.py"
     program.write_text(text)
     return [one.code for one in check([program], Config(root=folder)) if one.severity != "advice"]
+
+
+def test_a_name_that_an_imported_file_leaves_empty(tmp_path: Path) -> None:
+    (tmp_path / "settings.py").write_text(SETTINGS)
+    assert _codes(USES_SETTINGS, tmp_path) == []
+    assert _codes(USES_SETTINGS.replace("start()", "settings.load()"), tmp_path) == ["DEV102"]
+
+
+SETTINGS = """
+conf = None
+
+def load():
+    global conf
+    conf = {"size": 2}
+
+if __name__ == "__main__":
+    conf = {}
+"""
+USES_SETTINGS = """
+import torch
+import settings
+start()
+from settings import conf
+
+class Reader:
+    def __init__(self):
+        self.size = conf.size
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+Reader()
+print(torch.ones(2).cuda())
+""".replace("start()", "start = print\nstart()")

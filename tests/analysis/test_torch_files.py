@@ -391,3 +391,35 @@ def test_a_project_that_was_copied_with_its_license_saves_for_itself(tmp_path: P
     assert severities() == ["advice"]
     (copied / "part3.py").write_text("import torch\ntorch.save(torch.nn.Linear(2, 2).state_dict(), 'weights.pth')\n")
     assert severities() == ["error"]
+
+
+def test_what_else_a_hub_would_be_asked_for_is_published(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import torch\ntorch.save(torch.nn.Linear(2, 2).state_dict(), 'last.pth')\n")
+    loading = tmp_path / "demo.py"
+    loading.write_text(HUB)
+    found = check([loading], Config(root=tmp_path))
+    assert [(f.code, f.location.start.row, f.severity) for f in found] == [
+        ("DEV106", 10, "advice"),
+        ("DEV106", 17, "error"),
+    ]
+
+
+HUB = """\
+import os
+import torch
+from torch.hub import load_state_dict_from_url as fetch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = torch.nn.Linear(2, 2).to(device)
+
+def start(name):
+    if os.path.isfile(name):
+        state = torch.load(name)
+    else:
+        state = fetch("https://example.org/" + name)
+    model.load_state_dict(state)
+
+start("backbone.pth")
+if os.path.isfile("last.pth"):
+    model.load_state_dict(torch.load("last.pth"))
+"""

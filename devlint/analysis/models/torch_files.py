@@ -207,7 +207,9 @@ def is_foreign(machine: Machine, call: Call) -> bool:
     if text is not None and program is not None and here.path != _program(machine, call):
         if os.path.basename(text) not in program.text:
             return True
-    if _is_fetched(call) or _lies_beside(call) or any(_brings(node, call) for node in _downloads(here.module)):
+    if _is_fetched(call) or _lies_beside(call) or _is_published(call):
+        return True
+    if any(_brings(node, call) for node in _downloads(here.module)):
         return True
     if _is_fetched_else(call) or saves_nothing(machine.project, here.path):
         return True
@@ -252,6 +254,16 @@ def _lies_beside(load: Call) -> bool:
                 seen.add(part.id)
                 waiting += [made.value for made in _bindings(part, load)]
     return "__file__" in seen
+
+
+_OF_HUBS: Final = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url")
+
+
+def _is_published(load: Call) -> bool:
+    """Whether the function around a load takes published weights instead, where the file is not there."""
+    function = load.frame.function
+    parts = set() if function is None else {id(part) for part in walk(function.body.statements)}
+    return any(id(node) in parts and path in _OF_HUBS for path, node in calls(load.frame.namespace.module))
 
 
 def _is_fetched(load: Call) -> bool:
