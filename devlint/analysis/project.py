@@ -51,6 +51,8 @@ class Project:
         """The classes of a file that are modules."""
         self.words: dict[str, frozenset[str]] = {}
         """The names in a file, whatever they name."""
+        self.moving: dict[str, bool] = {}
+        """Whether a file moves anything to a device, or has somebody do so, of the files that were asked of."""
         self.setting_words: frozenset[str] | None = None
         """Those in the files around that are no programs."""
         self.layout: Layout | None = None

@@ -32,6 +32,7 @@ from devlint.analysis.reading import NEEDS_GPU, settle, weigh_evidence
 from devlint.analysis.sameness import are_the_same
 from devlint.analysis.settings import forget_settings
 from devlint.analysis.state import State
+from devlint.analysis.staying import stays_on_cpu
 from devlint.analysis.store import Delta
 from devlint.analysis.values import DeviceValue
 from devlint.syntax import ir
@@ -281,7 +282,8 @@ class _Runner:
             machine.state = State()
             value = run_file(machine, path)
             namespace = value.namespace if value is not None else None
-        if namespace is None or path in self.driven:
+        stays = now.world.has_cuda and stays_on_cpu(self.project, path, self.deps)
+        if namespace is None or path in self.driven or stays:
             return
         machine.built.clear()
         entries = sorted(protocol_entries(machine, namespace), key=is_private_class)
