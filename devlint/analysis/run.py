@@ -32,7 +32,7 @@ from devlint.analysis.reading import NEEDS_GPU, settle, weigh_evidence
 from devlint.analysis.sameness import are_the_same
 from devlint.analysis.settings import forget_settings
 from devlint.analysis.state import State
-from devlint.analysis.staying import stays_on_cpu
+from devlint.analysis.staying import importers_of, stays_on_cpu
 from devlint.analysis.store import Delta
 from devlint.analysis.values import DeviceValue
 from devlint.syntax import ir
@@ -169,7 +169,7 @@ class _Runner:
         for path in self.targets:
             if self._is_program(path):
                 self.driven |= deps[path]
-        self.deps = deps
+        self.deps, self.importers = deps, importers_of(deps)
 
     def _is_program(self, path: str) -> bool:
         module = self.project.module(path)
@@ -282,7 +282,7 @@ class _Runner:
             machine.state = State()
             value = run_file(machine, path)
             namespace = value.namespace if value is not None else None
-        stays = now.world.has_cuda and stays_on_cpu(self.project, path, self.deps)
+        stays = now.world.has_cuda and stays_on_cpu(self.project, path, self.importers)
         if namespace is None or path in self.driven or stays:
             return
         machine.built.clear()

@@ -25,24 +25,31 @@ _BESIDE: Final = ("device", "dtype", "float", "half", "int", "long", "double", "
 """Attributes that say where something else is, or of which type: `x.to(y.device)`, `x.to(torch.float32)`."""
 
 
-def stays_on_cpu(project: Project, path: str, imports: Mapping[str, set[str]]) -> bool:
+def stays_on_cpu(project: Project, path: str, importers: Mapping[str, set[str]]) -> bool:
     """Whether programs import a file, by way of others or at once, nothing else does, and in all of these nothing
-    names a device, asks for one or moves anything. `imports`: the files that each of a run imports."""
+    names a device, asks for one or moves anything. `importers`: the files of a run by which each is imported."""
+    if not importers.get(path):
+        return False
+    around, waiting, used = {path}, [path], False
+    while waiting:
+        file = waiting.pop()
+        above = importers.get(file, set())
+        runs = not above and _is_program(project, file)
+        if _moves(project, file) or not (above or runs):
+            return False
+        used = used or runs
+        waiting += above - around
+        around |= above
+    return used
+
+
+def importers_of(imports: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """By which files each is imported, where it is known what each imports."""
     importers: dict[str, set[str]] = {}
     for importer, found in imports.items():
         for imported in found:
             importers.setdefault(imported, set()).add(importer)
-    around, waiting = {path}, [path]
-    while waiting:
-        new = importers.get(waiting.pop(), set()) - around
-        around |= new
-        waiting += new
-    tops = [file for file in around if not importers.get(file)]
-    return (
-        path not in tops
-        and all(_is_program(project, top) for top in tops)
-        and not any(_moves(project, file) for file in around)
-    )
+    return importers
 
 
 def _is_program(project: Project, path: str) -> bool:

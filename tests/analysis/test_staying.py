@@ -54,6 +54,7 @@ def test_what_only_an_export_builds_stays(tmp_path: Path) -> None:
     "files",
     [
         {},
+        {"building": BUILD.replace("import networks", "import networks, rows"), "rows": "import building\n"},
         {"export": EXPORT, "library": "from networks import Net\n"},
         {"export": EXPORT.replace("    torch.onnx", "    net.cuda()\n    torch.onnx")},
         {"export": EXPORT.replace("    torch.onnx", "    net.to(sys.argv[3])\n    torch.onnx")},
