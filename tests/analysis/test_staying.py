@@ -66,6 +66,7 @@ def test_what_only_an_export_builds_stays(tmp_path: Path) -> None:
     ],
     ids=[
         "nobody builds it",
+        "nobody in a circle",
         "a library has it",
         "it is moved",
         "or by an argument",
