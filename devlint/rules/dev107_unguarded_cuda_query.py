@@ -58,8 +58,8 @@ Not the harmless ones, which answer or do nothing there: `is_available`, `device
 
 In a program that nothing shows to be meant for a machine without a GPU (DEV102 says what does), and in a block of a
 Markdown file, the first such call is reported, as advice. A question about the device that an option of the program
-gives by default (`torch.cuda.synchronize(args.device)`) is its user's, as a use of that device is: it is left alone unless
-the program asks elsewhere whether that device is there.""",
+gives by default (`torch.cuda.synchronize(args.device)`) is its user's, as a use of that device is: it is left alone
+unless the program asks elsewhere whether that device is there.""",
     why="""\
 These calls look like questions, yet they raise where there is nobody to ask. Often they stand in a line that only
 prints.""",
