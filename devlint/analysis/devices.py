@@ -111,8 +111,21 @@ def resolve(
                     text="torch.cuda.device",
                 )
                 return gone(machine)
-        return None
+        return given_device(machine, value)
     return use(machine, device_type, index, node, frame, operation, literal, kind, is_chosen(machine, value))
+
+
+def given_device(machine: Machine, value: Value) -> str | None:
+    """The device that an entry point is given (`device`, `x.device`): by protocol the one of its other inputs.
+
+    None where that is no entry by protocol, or the value nothing that it is given.
+    """
+    if not machine.protocol or machine.importing or value.__class__ is not Unknown or not isinstance(value, Unknown):
+        return None
+    if value.path is None or not (value.named if value.path == "device" else value.path.endswith(".device")):
+        return None
+    machine.consulted.add("accelerator")
+    return machine.given_device
 
 
 def invalid(

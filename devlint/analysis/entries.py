@@ -166,6 +166,7 @@ def accelerator(machine: Machine) -> str:
 
 def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None]:
     def run() -> None:
+        machine.given_device = accelerator(machine)
         placements = machine.placements
         instance = build_once(machine, cls, frame)
         if not isinstance(instance, Instance) or instance.module is None:
@@ -289,8 +290,17 @@ def construct_by_protocol(machine: Machine, cls: Class, frame: Frame) -> Value:
         parameters = init.node.parameters
         for name in [*parameters.positional[1:], *parameters.keyword]:
             default = init.defaults.get(name)
-            keywords[name] = default if default is not None and is_plain_default(name, default) else Unknown(name, True)
+            keywords[name] = _by_default(name, default)
     return call_value(machine, cls, Call([], keywords, cls.node, frame))
+
+
+def _by_default(name: str, default: Value | None) -> Value:
+    """What stands for an argument that nobody gives: a flag may be answered either way."""
+    if default is None or not is_plain_default(name, default):
+        return Unknown(name, True)
+    if isinstance(default, Const) and isinstance(default.value, bool):
+        return Unknown(name, True, default)
+    return default
 
 
 def build_once(machine: Machine, cls: Class, frame: Frame) -> Value:

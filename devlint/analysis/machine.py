@@ -161,6 +161,8 @@ class Machine:
         self.called: set[ir.Node] = set()
         """The functions that others called in the runs of one entry point."""
         self.accelerator = f"cuda:{world.device_count - 1}"
+        self.given_device = "cuda:0" if world.has_cuda else "cpu"
+        """What an entry point by protocol is given where it is given a device."""
         self.elsewhere_by_import: set[str] = set()
         """The files that have put something elsewhere than by protocol, or named such a place, when they ran."""
         self.literals: dict[ir.Const, Const] = {}
@@ -238,6 +240,7 @@ class Machine:
         self.asked: set[ChoiceKey] = set()
         self.path: list[Choice] = []
         self.home: str | None = None
+        self.given_device = "cuda:0" if self.world.has_cuda else "cpu"
         self.abroad = 0
         self.left_at: int | None = None
         self.trying: tuple[frozenset[str], ...] = ()

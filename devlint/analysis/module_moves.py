@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from devlint.analysis.access import call_value
 from devlint.analysis.bare_modules import holds_nothing
 from devlint.analysis.classes import find, is_open_class
-from devlint.analysis.devices import demand_gpu, is_device_like, resolve, use
+from devlint.analysis.devices import demand_gpu, given_device, is_device_like, resolve, use
 from devlint.analysis.dispatch import Call, method_models
 from devlint.analysis.machine import Crash
 from devlint.analysis.models import distributions
@@ -309,7 +309,7 @@ def move(machine: Machine, value: Instance, name: str, call: Call) -> Value:
         elif is_device_like(target) or isinstance(target, (Instance, Scalar, Sequence)):
             device = resolve(machine, target, call.node, call.frame, ".to")
         else:
-            device = None
+            device = given_device(machine, target)
     if device == POISON:
         poison_module(machine, value)
         return value

@@ -57,12 +57,14 @@ class Outcome:
 
 @dataclass(slots=True)
 class Pass:
-    """One world's run over all files: outcomes by file and entry, and the nodes that each file's entries reached."""
+    """One world's run over all files: outcomes by file and entry, the nodes that each file's entries reached, and the
+    files of which all that was taken over from the world before."""
 
     world: World
     machine: Machine
     outcomes: dict[str, dict[Any, Outcome]] = field(default_factory=dict)
     reached: dict[str, tuple[ir.Node, ...]] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
 
 
 def called_by_roots(entries: Sequence[Entry], outcomes: Mapping[Any, Outcome]) -> set[ir.Node]:
@@ -87,6 +89,7 @@ def taken_over(path: str, last: Pass, now: Pass) -> bool:
         return False
     now.outcomes[path] = {key: outcome.copied(now.world) for key, outcome in outcomes.items()}
     now.reached[path] = last.reached[path]
+    now.taken.add(path)
     now.machine.visited.update(dict.fromkeys(last.reached[path]))
     return True
 

@@ -14,7 +14,8 @@ from typing import Any, Final
 from devlint.analysis import rooms as _rooms  # registers every room
 from devlint.analysis.assuming import joint, together, usual
 from devlint.analysis.choices import ChoiceKey
-from devlint.analysis.entries import Entry, is_for_tests, is_private_class, is_program, protocol_entries
+from devlint.analysis.driving import Driving
+from devlint.analysis.entries import Entry, is_for_tests, is_private_class, protocol_entries
 from devlint.analysis.events import DeviceUnavailable, Event
 from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import FIRST_GPU, Crash, Machine, OutOfBudget
@@ -32,7 +33,7 @@ from devlint.analysis.reading import NEEDS_GPU, settle, weigh_evidence
 from devlint.analysis.sameness import are_the_same
 from devlint.analysis.settings import forget_settings
 from devlint.analysis.state import State
-from devlint.analysis.staying import importers_of, stays_on_cpu
+from devlint.analysis.staying import stays_on_cpu
 from devlint.analysis.store import Delta
 from devlint.analysis.values import DeviceValue
 from devlint.syntax import ir
@@ -139,46 +140,10 @@ class _Runner:
         self.analysis = analysis
         self.targets = [path for path in targets if project.module(path) is not None]
         self.failed: set[str] = set()
-        self.imported: set[str] = set()
-        self.driven: set[str] = set()
         self.reachable: dict[str, set[str]] = {}
         self.led: dict[ir.Node, None] = {}
         """What programs reached in an earlier world: where they don't come in another, nobody is taken to."""
-        self._find_driven()
-
-    def _find_driven(self) -> None:
-        """Which files are imported by others of the project, and which are driven by a program that imports them."""
-        deps: dict[str, set[str]] = {}
-        for path in self.targets:
-            module = self.project.module(path)
-            assert module is not None
-            found: set[str] = set()
-            for name, level, members in module.imports:
-                target = self.project.resolve(name, level, path)
-                if target is not None:
-                    found.add(target)
-                for member in members:
-                    inner = self.project.resolve(f"{name}.{member}" if name else member, level, path)
-                    if inner is not None:
-                        found.add(inner)
-            found.discard(path)
-            deps[path] = found
-            # Who is driven by a program depends on its imports, run or not.
-            self.project.dependencies.setdefault(path, set()).update(found)
-            self.imported |= found
-        for path in self.targets:
-            if self._is_program(path):
-                self.driven |= deps[path]
-        self.deps, self.importers = deps, importers_of(deps)
-
-    def _is_program(self, path: str) -> bool:
-        module = self.project.module(path)
-        source = self.project.source(path)
-        if module is None or source is None:
-            return False
-        if path in self.imported and not module.has_main_guard:
-            return False
-        return is_program(module, source.kind != "python")
+        self.driving = Driving(project, self.targets)
 
     def run(self, worlds: Sequence[World]) -> None:
         last: Pass | None = None
@@ -197,10 +162,15 @@ class _Runner:
                     continue
                 module = self.project.module(path)
                 assert module is not None
-                if not module.speaks and not self.deps[path]:
+                if not module.speaks and not self.driving.imports[path]:
                     self.analysis.statistics["files without device vocabulary"] += 1
                     continue
                 self._run_file(path, last, now)
+            for path in self.targets:
+                if path in self.driving.driven and path not in self.failed:
+                    names = self.driving.chosen_among(path)
+                    if names:
+                        self._run_file(path, last, now, names)
             if last is not None:
                 take_imports(last, now)
             for outcomes in now.outcomes.values():
@@ -226,15 +196,17 @@ class _Runner:
             last = now
         self.analysis.events = settle(collected, [world.name for world in worlds], self.project)
 
-    def _run_file(self, path: str, last: Pass | None, now: Pass) -> None:
+    def _run_file(self, path: str, last: Pass | None, now: Pass, among: set[str] | None = None) -> None:
         started = time.monotonic()
         timeout = self.options.file_timeout
         deadline = started + timeout if timeout else float("inf")
         try:
-            if last is None or not taken_over(path, last, now):
+            if among is not None and path in now.taken:
+                return
+            if among is not None or last is None or not taken_over(path, last, now):
                 count = len(now.machine.visited)
-                self._run_entries(path, last, now, deadline)
-                now.reached[path] = _newest(now.machine.visited, count)
+                self._run_entries(path, last, now, deadline, among)
+                now.reached[path] = now.reached.get(path, ()) + _newest(now.machine.visited, count)
         except RecursionError:
             self._fail(path, "its analysis nests too deeply")
         except _TooSlow:
@@ -250,7 +222,8 @@ class _Runner:
         self.failed.add(path)
         self.analysis.failures.append((path, 1, reason))
 
-    def _run_entries(self, path: str, last: Pass | None, now: Pass, deadline: float) -> None:
+    def _run_entries(self, path: str, last: Pass | None, now: Pass, deadline: float, among: set[str] | None) -> None:
+        """Run a file as a program, or enter it by protocol; of one that programs drive, the modules `among` these."""
         machine = now.machine
         outcomes = now.outcomes.setdefault(path, {})
         before = last.outcomes.get(path, {}) if last is not None else {}
@@ -260,7 +233,7 @@ class _Runner:
         budget = 3000 + 15 * module.text.count("\n")
         namespace: Namespace | None = None
         chosen: set[str] = set()  # the defaults that the program sets
-        if self._is_program(path):
+        if self.driving.is_program(path) and among is None:
             package = module_name(path)[1]
 
             def run_program() -> None:
@@ -282,11 +255,13 @@ class _Runner:
             machine.state = State()
             value = run_file(machine, path)
             namespace = value.namespace if value is not None else None
-        stays = now.world.has_cuda and stays_on_cpu(self.project, path, self.importers)
-        if namespace is None or path in self.driven or stays:
+        stays = now.world.has_cuda and stays_on_cpu(self.project, path, self.driving.importers)
+        if namespace is None or (path in self.driving.driven and among is None) or stays:
             return
         machine.built.clear()
         entries = sorted(protocol_entries(machine, namespace), key=is_private_class)
+        if among is not None:
+            entries = [entry for entry in entries if entry.key[0] == "class" and entry.node.name in among]
         theirs = called_by_roots(entries, last.outcomes[path]) if last is not None and not now.world.has_cuda else ()
         for entry in entries:
             if entry.node in theirs or (entry.node in machine.ran and is_private_class(entry)):
@@ -320,7 +295,7 @@ class _Runner:
 
     def _events_of_imports(self, machine: Machine, path: str) -> Iterable[Event]:
         """What was told of the files that a file imports, when they were imported."""
-        for inner in self.deps.get(path, ()):
+        for inner in self.driving.imports.get(path, ()):
             yield from machine.import_events.get(inner, {}).values()
 
     def _explore(

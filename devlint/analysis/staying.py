@@ -35,7 +35,7 @@ def stays_on_cpu(project: Project, path: str, importers: Mapping[str, set[str]])
         file = waiting.pop()
         above = importers.get(file, set())
         runs = not above and _is_program(project, file)
-        if _moves(project, file) or not (above or runs):
+        if moves(project, file) or not (above or runs):
             return False
         used = used or runs
         waiting += above - around
@@ -59,7 +59,8 @@ def _is_program(project: Project, path: str) -> bool:
     return module.has_main_guard or is_program(module, source.kind != "python")
 
 
-def _moves(project: Project, path: str) -> bool:
+def moves(project: Project, path: str) -> bool:
+    """Whether something in a file names a device to move to, asks for one, or has a library move."""
     known = project.moving.get(path)
     if known is None:
         module = project.module(path)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from devlint.analysis.access import attribute, call_value
-from devlint.analysis.devices import demand_gpu, is_device_like, legacy_error, resolve, use
+from devlint.analysis.devices import demand_gpu, given_device, is_device_like, legacy_error, resolve, use
 from devlint.analysis.dispatch import (
     METHOD,
     Call,
@@ -113,7 +113,7 @@ def method_to(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
         return made
     if isinstance(target, Tensor):
         return moved(machine, value, _device_of_other(machine, target, call), call)
-    if isinstance(target, Unknown):
+    if isinstance(target, Unknown) and given_device(machine, target) is None:
         made = Tensor(None, value.rank, value.origin)
         made.requires_grad = value.requires_grad
         return made

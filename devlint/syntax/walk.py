@@ -98,6 +98,11 @@ def _slots_below(cls: type) -> tuple[str, ...]:
     return tuple(slot for slot in reversed(ir.slots_of(cls)) if slot not in ("_lower", "_body"))
 
 
+def called_names(module: ir.Module) -> set[str]:
+    """Return the last names of all that a file calls: `Net` for `models.Net(3)`."""
+    return {last_name(node.function) for node in walk(module.body) if isinstance(node, ir.Call)}
+
+
 def calls(module: ir.Module) -> list[tuple[str, ir.Call]]:
     """Return the calls of a file in which the called has a dotted name, with the names that its imports gave undone.
 

@@ -9,6 +9,7 @@ import pytest
 from devlint.config import Config
 from devlint.linter import check
 from tests.analysis.annotated import expected, found
+from tests.rules.expectations import as_expected
 
 HEAD = "import torch\nfrom torch import nn\n"
 
@@ -336,6 +337,67 @@ class Net(L.LightningModule):
 trainer = L.Trainer(accelerator="gpu")
 trainer.fit(Net(), DataLoader([torch.ones(2)]))
 """,
+    "a flag of the constructor": """
+class Actor(nn.Module):
+    def __init__(self, width, scaled=False, plain=True):
+        super().__init__()
+        self.scaled, self.plain = scaled, plain
+        self.layer = nn.Linear(width, width)
+        self.scale = nn.Parameter(torch.ones(width, 1)) if scaled else None
+    def spread(self):
+        return torch.ones(4, 4) * self.scale  # DEV303: gpu1 gpu2
+    def forward(self, x):
+        if self.scaled:
+            return self.layer(x) + self.spread()
+        return self.layer(x) if self.plain else self.layer(x) + torch.zeros(3)  # DEV303: gpu1 gpu2
+class Right(nn.Module):
+    def __init__(self, width, scaled=False):
+        super().__init__()
+        self.layer = nn.Linear(width, width)
+        self.scale = nn.Parameter(torch.ones(width, 1)) if scaled else None
+    def forward(self, x):
+        if self.scale is not None:
+            return self.layer(x) * self.scale
+        return self.layer(x)
+""",
+    "a device that is given": """
+def mask(sizes: torch.Tensor, device):
+    rows = torch.zeros(3, 3, device=device)
+    return rows + torch.ones(3)  # DEV303: gpu1 gpu2
+def like(x):
+    rows = torch.zeros(3, 3, device=x.device)
+    return rows + torch.ones(3)  # DEV303: gpu1 gpu2
+def shown(x, config):
+    return torch.zeros(3).to(config.device).numpy()  # DEV401: gpu1 gpu2
+class Agent:
+    def __init__(self, net, device="cpu"):
+        self.net, self.device = net.to(device), torch.device(device)
+    def noise(self, n):
+        base = torch.zeros(n, 2, device=self.device)
+        return base + torch.randn(n, 2)  # DEV303: gpu1 gpu2
+""",
+    "a device that is given, and obeyed": """
+def mask(sizes: torch.Tensor, device, store_device):
+    rows = torch.zeros(3, 3, device=device)
+    kept = torch.zeros(3).to(store_device).numpy()
+    return rows + torch.ones(3, device=device), rows[torch.arange(3)], rows.cpu().numpy(), kept
+def either(x: torch.Tensor, device=None):
+    rows = torch.zeros(3, device=x.device if device is None else device)
+    return rows * 2 + torch.tensor(3.0)
+class Net(nn.Module):
+    def __init__(self, width, device="cpu"):
+        super().__init__()
+        self.device = device
+        self.layer = nn.Linear(width, width).to(device)
+        self.start = torch.zeros(width, device=device)
+    def forward(self, x):
+        return self.layer(x.to(self.device)) + self.start
+class Memory:
+    def __init__(self, size, device):
+        self.rows = torch.zeros(size, 4, device=device)
+    def sample(self, n):
+        return self.rows[torch.randint(0, 3, (n,))]
+""",
     "a hard-coded device among inputs": """
 class Net(nn.Module):
     def forward(self, x):
@@ -382,6 +444,33 @@ def test_driven_files_are_entered_by_their_program_alone(tmp_path: Path) -> None
     ]
     alone = found({"program.py": library}, tmp_path)
     assert [(e.row, e.code) for e in alone] == [(6, "DEV501")]
+
+
+def test_a_class_that_an_option_would_have_chosen_is_entered(tmp_path: Path) -> None:
+    """Of a driven file, the modules that the program names and has not built."""
+    library = (
+        "import torch\nfrom torch import nn\n"
+        "class Wrong(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.w = torch.ones(2)\n    def forward(self, x):\n        return x * self.w\n"
+        "class Right(nn.Module):\n    def forward(self, x):\n        return x * 2\n"
+        "class Unused(Wrong):\n    def forward(self, x):\n        return x + torch.ones(2)\n"
+    )
+    program = (
+        "import argparse\nimport torch\nimport library\n"
+        "parser = argparse.ArgumentParser()\nparser.add_argument('--model', default='right')\n"
+        "args = parser.parse_args()\n"
+        "if args.model == 'right':\n    model = library.Right()\n"
+        "elif args.model == 'wrong':\n    model = library.Wrong()\n"
+        "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+        "print(model.to(device)(torch.ones(2, device=device)))\n"
+    )
+    (tmp_path / "library.py").write_text(library, encoding="utf-8")
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    told = as_expected(check([tmp_path / "library.py", tmp_path / "program.py"], Config(root=tmp_path)))
+    assert [(e.file, e.row, e.code) for e in told] == [("library.py", 6, "DEV501")]
+    kept = program[: program.index("device = ")] + "print(model(torch.ones(2)))\n"
+    (tmp_path / "program.py").write_text(kept, encoding="utf-8")
+    assert check([tmp_path / "library.py", tmp_path / "program.py"], Config(root=tmp_path)) == []
 
 
 @pytest.mark.parametrize("name", ["test_field.py", "field_test.py", "tests/field.py", "pkg/testing/field.py"])

@@ -362,7 +362,7 @@ def test_rewards_weigh_tensors_where_they_are() -> None:
 
 @pytest.mark.parametrize("name", ["Isaac-Ant-v0", "PickCube-v1", "my_package/Grid-v0"])
 def test_environments_of_others_may_give_anything(name: str) -> None:
-    run = Run(f"{SETUP}import gym\nt = torch.tensor(gym.make({name!r}).reset())\n")
+    run = Run(f"{SETUP}import gym\nt = torch.as_tensor(gym.make({name!r}).reset())\n")
     assert device_of(run, "t") is None
 
 

@@ -41,6 +41,7 @@ from devlint.analysis.values import (
     Host,
     Instance,
     Mapping,
+    Maybe,
     Scalar,
     Sequence,
     Tensor,
@@ -184,17 +185,26 @@ def _set_default_type(machine: Machine, device: DeviceValue | None) -> None:
 # -- tensors from data
 
 
-@models("torch.tensor", "torch.as_tensor", "torch.asarray", "torch.scalar_tensor")
+@models("torch.tensor")
+def tensor_of_data(machine: Machine, call: Call) -> Value:
+    """`torch.tensor(data, dtype=, device=)`, which warns of a tensor: data that nobody knows are none, then."""
+    return _with_dtype(call, _tensor_from_data(machine, call, is_copy=True))
+
+
+@models("torch.as_tensor", "torch.asarray", "torch.scalar_tensor")
 def tensor_from_data(machine: Machine, call: Call) -> Value:
-    """`torch.tensor(data, dtype=, device=)`."""
-    made = _tensor_from_data(machine, call)
+    """`torch.as_tensor(data, dtype=, device=)`, which may be the data themselves."""
+    return _with_dtype(call, _tensor_from_data(machine, call, is_copy=False))
+
+
+def _with_dtype(call: Call, made: Value) -> Value:
     dtype = call.argument(1, "dtype")
     if isinstance(made, Tensor) and dtype is not None:
         made.dtype = dtype_of(dtype)
     return made
 
 
-def _tensor_from_data(machine: Machine, call: Call) -> Value:
+def _tensor_from_data(machine: Machine, call: Call, is_copy: bool) -> Value:
     """`torch.tensor(data, device=)`: a tensor keeps its device, unless the program has set a default, other data are
     put on the default device."""
     data = call.argument(0, "data") or call.keywords.get("obj") or UNKNOWN
@@ -204,7 +214,8 @@ def _tensor_from_data(machine: Machine, call: Call) -> Value:
     operation = "torch.tensor"
     rank = data.rank if isinstance(data, (Tensor, Array)) else nesting(data)
     if isinstance(data, Unknown) and not isinstance(data, Host) and target is None:
-        return Tensor(None)
+        if isinstance(data, Maybe) or not is_copy:
+            return Tensor(None)
     if target is not None:
         device = target.device if isinstance(target, Tensor) else resolve(machine, target, node, frame, operation)
         return (
