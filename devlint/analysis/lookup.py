@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING
 
-from devlint.analysis.dispatch import evaluates
+from devlint.analysis.dispatch import MODELS, evaluates
 from devlint.analysis.frames import Frame
 from devlint.analysis.importing import module_member
 from devlint.analysis.machine import Crash
@@ -122,8 +122,11 @@ def from_stars(stars: Value, name: str) -> Value:
     """A name that star imports of external modules may have brought."""
     assert isinstance(stars, Sequence)
     for module in reversed(stars.items):
-        if isinstance(module, External) and libraries.exports(module.path, name):
-            return External(f"{module.path}.{name}")
+        if not isinstance(module, External):
+            continue
+        path = f"{module.path}.{name}"
+        if libraries.exports(module.path, name) or libraries.canonical(path) in MODELS:
+            return External(path)
     return UNKNOWN
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.access import call_value
+from devlint.analysis.access import assign_attribute, call_value, iterate
 from devlint.analysis.backward import wait_for_function
 from devlint.analysis.classes import bind_to_class, find
 from devlint.analysis.devices import (
@@ -497,3 +497,15 @@ def checkpoint(machine: Machine, call: Call) -> Value:
         return UNKNOWN
     keywords = {k: v for k, v in call.keywords.items() if k not in ("use_reentrant", "preserve_rng_state")}
     return call_value(machine, call.positional[0], call.with_arguments(call.positional[1:], keywords))
+
+
+@models("torch.nn.utils.vector_to_parameters", "torch.nn.utils.convert_parameters.vector_to_parameters")
+def vector_to_parameters(machine: Machine, call: Call) -> Value:
+    """`vector_to_parameters(vector, parameters)`: each gets its part as its data, where the vector is."""
+    vector, parameters = call.argument(0, "vec"), call.argument(1, "parameters")
+    found = None if parameters is None else iterate(machine, parameters, call.node, call.frame)
+    if isinstance(vector, Tensor) and found is not None:
+        for parameter in found.items:
+            if isinstance(parameter, Tensor):
+                assign_attribute(machine, parameter, "data", derived(vector), call.node, call.frame)
+    return NONE
