@@ -153,6 +153,10 @@ def call_builtin(machine: Machine, value: Instance, call: Call) -> Value:
     assert module is not None
     path = builtin_path(value)
     if path is None:
+        own = module.row
+        forward = table.lookup(f"{own.name}.forward") if own is not None and "no-parameters" in own.flags else None
+        if forward is not None:
+            return call_by_row(machine, value, forward, call)  # of another library: what it makes is where its input is
         return _call_opaque(machine, value, call) if HIDDEN in value.fields else UNKNOWN
     if path == "torch.nn.Sequential" and module.children is not None:
         if len(call.positional) > 1 and not call.open:

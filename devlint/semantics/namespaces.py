@@ -64,6 +64,7 @@ _LIBRARIES = {
     "transformers": "training",
     "diffusers": "training",
     "accelerate": "training",
+    "peft": "training",
     "lightning": "training",
     "pytorch_lightning": "training",
     "torch_geometric": "graphs",

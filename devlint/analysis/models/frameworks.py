@@ -147,10 +147,10 @@ def enter_step(machine: Machine, cls: Class, instance: Instance, method: Functio
     row = table.lookup(MODEL)
     if method.node.name not in _STEPS or row is None or _TRAINERS.isdisjoint(external_bases(cls)):
         return False
-    device = accelerator(machine)
+    device = "cpu" if accelerator(machine) == "cpu" else "cuda:0"
     origin = machine.origin("input", call.node, call.frame, device, "inputs")
-    batch = {name: Tensor(device, 2, origin, assumed=True) for name in _NAMES}
-    inputs = Mapping(dict(batch), Tensor(device, 2, origin, assumed=True), True)
+    batch = {name: Tensor(device, 2, origin) for name in _NAMES}  # not assumed: the library puts them there
+    inputs = Mapping(dict(batch), Tensor(device, 2, origin), True)
     model = construct_builtin(machine, MODEL, row, Call([], {}, call.node, call.frame))
     assert isinstance(model, Instance)
     move_module(machine, model, device, cls.node, call.frame)

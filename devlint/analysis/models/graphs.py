@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
+from devlint.analysis.results import derived
 from devlint.analysis.values import (
     SLICE,
     SOME_RANK,
@@ -16,6 +17,7 @@ from devlint.analysis.values import (
     Sequence,
     Tensor,
     Value,
+    constant,
     is_none,
 )
 
@@ -39,6 +41,62 @@ def _read(machine: Machine, call: Call, path: str, kind: MarkKind = "host") -> I
     made.state["device"] = "cpu"
     made.state["read"] = machine.origin(kind, call.node, call.frame, "cpu", path)
     return made
+
+
+_GIVEN: Final = "x edge_index edge_attr y pos".split()
+"""What the constructor of `Data` takes, in this order; the rest by name."""
+
+
+@models(DATA)
+def data(machine: Machine, call: Call) -> Value:
+    """`Data(x=x, edge_index=edge_index)`: what it is given are its attributes."""
+    made = Instance(External(DATA), machine.site(call.node, call.frame))
+    made.state["arguments"] = {}
+    if not call.open:
+        made.fields.update(zip(_GIVEN, call.positional, strict=False))
+        made.fields.update(call.keywords)
+    return made
+
+
+def _copy(machine: Machine, first: Value, call: Call, path: str) -> Value:
+    """Graph data like the first, of as many graphs as there may be, and where that is."""
+    if not isinstance(first, Instance) or not isinstance(first.cls, External) or first.cls.path not in (DATA, BATCH):
+        return UNKNOWN
+    if "read" in first.state:
+        return UNKNOWN
+    made = Instance(External(path), machine.site(call.node, call.frame))
+    made.state["arguments"] = {}
+    parts = {name: derived(part) if isinstance(part, Tensor) else part for name, part in first.fields.items()}
+    made.fields.update(parts)
+    index = parts.get("edge_index") or parts.get("x")
+    if path == BATCH and isinstance(index, Tensor):
+        made.fields.update(batch=derived(index, 1), ptr=derived(index, 1))
+    return made
+
+
+@method_models(DATA, "clone", "contiguous", "coalesce")
+@method_models(BATCH, "clone", "contiguous")
+def cloned(machine: Machine, value: Instance, call: Call) -> Value:
+    """`data.clone()`."""
+    return _copy(machine, value, call, value.cls.path if isinstance(value.cls, External) else DATA)
+
+
+@method_models(DATA, "__getitem__")
+@method_models(BATCH, "__getitem__")
+def item(machine: Machine, value: Instance, call: Call) -> Value:
+    """`data["x"]`."""
+    name = constant(call.positional[0]) if call.positional else None
+    if not isinstance(name, str):
+        return UNKNOWN
+    return value.fields.get(name) or part(machine, value, name, machine.site(call.node, call.frame)) or UNKNOWN
+
+
+@models("torch_geometric.data.Batch.from_data_list")
+def batch_of(machine: Machine, call: Call) -> Value:
+    """`Batch.from_data_list(graphs)`."""
+    given = call.argument(0, "data_list")
+    items = given.items if isinstance(given, Sequence) else []
+    return _copy(machine, items[0], call, BATCH) if items else UNKNOWN
 
 
 TOUCHED: Final = "touched"
@@ -108,6 +166,9 @@ def loader(machine: Machine, call: Call) -> Value:
 def batches(machine: Machine, value: Instance, call: Call) -> Value:
     """Batches of the graphs of a data set of the library."""
     dataset = value.state["dataset"]
+    if isinstance(dataset, Sequence) and dataset.items:
+        batch = _copy(machine, dataset.items[0], call, BATCH)
+        return UNKNOWN if batch is UNKNOWN else Sequence("generator", [batch, _copy(machine, batch, call, BATCH)], True)
     if not _is_read(dataset):
         return UNKNOWN
     return Sequence("generator", [_read(machine, call, BATCH, "loader"), _read(machine, call, BATCH, "loader")], True)

@@ -29,6 +29,7 @@ from devlint.analysis.values import (
     SOME_RANK,
     UNKNOWN,
     Array,
+    Class,
     Const,
     DeviceValue,
     External,
@@ -251,6 +252,8 @@ def method(machine: Machine, value: Instance, name: str, arguments: Call, paths:
                 return apply_row(machine, found, arguments)
         if row is not None and row.to and name in ("to", "cuda", "cpu"):
             return _move(machine, value, row.to, name, arguments)
+    if isinstance(value.cls, Class):  # what it has from the library may move what it is given
+        lose_modules(machine, arguments.values())
     return UNKNOWN
 
 
