@@ -81,6 +81,12 @@ def catches(handler: ir.Handler, kind: str, thrown: Instance | None = None) -> b
     return not (ancestors(kind) | TORCH_ERRORS).isdisjoint(caught_names(handler)) if kind else guards(handler)
 
 
+def _thrown(machine: Machine) -> Instance | None:
+    """The exception of the program's own that is on its way."""
+    thrown = machine.thrown
+    return thrown if isinstance(thrown, Instance) else None
+
+
 def _names_of(thrown: Instance) -> set[str]:
     """The names of the classes of an exception."""
     names = {"BaseException"}
@@ -141,7 +147,7 @@ def _run_try(machine: Machine, node: ir.Try, frame: Frame) -> Signal | None:
         machine.telling -= telling
         del machine.expected[expected:]
     kind = "" if crash is None else crash.kind
-    thrown = machine.thrown if isinstance(machine.thrown, Instance) and not kind else None
+    thrown = None if kind else _thrown(machine)
     if crash is not None and not any(catches(handler, kind, thrown) for handler in node.handlers):
         if node.final:
             machine.block(node.final, frame)
