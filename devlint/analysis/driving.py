@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from devlint.analysis.entries import is_program
 from devlint.analysis.project import Project
-from devlint.analysis.staying import importers_of, moves
+from devlint.analysis.staying import moves
 from devlint.syntax.walk import called_names
 
 
@@ -18,29 +18,16 @@ class Driving:
 
     def __init__(self, project: Project, targets: Sequence[str]) -> None:
         self._project = project
-        self.imports: dict[str, set[str]] = {}
-        self.driven: set[str] = set()
         self._called: dict[str, set[str]] = {}
-        for path in targets:
-            module = project.module(path)
-            assert module is not None
-            found: set[str] = set()
-            for name, level, members in module.imports:
-                target = project.resolve(name, level, path)
-                if target is not None:
-                    found.add(target)
-                for member in members:
-                    inner = project.resolve(f"{name}.{member}" if name else member, level, path)
-                    if inner is not None:
-                        found.add(inner)
-            found.discard(path)
-            self.imports[path] = found
+        self.imports = {path: project.imports_of(path) for path in targets}
+        self.importers: dict[str, set[str]] = {}
+        for path, found in self.imports.items():
             # Who is driven by a program depends on its imports, run or not.
             project.dependencies.setdefault(path, set()).update(found)
-        self.importers = importers_of(self.imports)
-        for path in targets:
-            if self.is_program(path):
-                self.driven |= self.imports[path]
+            for imported in found:
+                self.importers.setdefault(imported, set()).add(path)
+        programs = (path for path in targets if self.is_program(path))
+        self.driven = {imported for path in programs for imported in self.imports[path]}
 
     def is_program(self, path: str) -> bool:
         """Whether a file is run as a program: it does work, and no other file imports it unless it says `__main__`."""
@@ -66,3 +53,24 @@ class Driving:
                     self._called[program] = called_names(module)
                 names |= self._called[program]
         return names
+
+    def stays_on_cpu(self, path: str) -> bool:
+        """Whether programs import a file, by way of others or at once, nothing else does, and in all of these nothing
+        names a device, asks for one or moves anything.
+
+        An export copies its network into a file of its own, builds it, and writes down what it computed: nobody takes
+        such a module to a GPU, though it would not stand it. A file that no program imports may be anybody's.
+        """
+        if not self.importers.get(path):
+            return False
+        around, waiting, used = {path}, [path], False
+        while waiting:
+            file = waiting.pop()
+            above = self.importers.get(file, set())
+            runs = not above and self.is_program(file)
+            if moves(self._project, file) or not (above or runs):
+                return False
+            used = used or runs
+            waiting += above - around
+            around |= above
+        return used

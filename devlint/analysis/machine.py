@@ -161,8 +161,6 @@ class Machine:
         self.called: set[ir.Node] = set()
         """The functions that others called in the runs of one entry point."""
         self.accelerator = f"cuda:{world.device_count - 1}"
-        self.given_device = "cuda:0" if world.has_cuda else "cpu"
-        """What an entry point by protocol is given where it is given a device."""
         self.elsewhere_by_import: set[str] = set()
         """The files that have put something elsewhere than by protocol, or named such a place, when they ran."""
         self.literals: dict[ir.Const, Const] = {}
@@ -241,6 +239,7 @@ class Machine:
         self.path: list[Choice] = []
         self.home: str | None = None
         self.given_device = "cuda:0" if self.world.has_cuda else "cpu"
+        """What an entry point by protocol is given where it is given a device."""
         self.abroad = 0
         self.left_at: int | None = None
         self.trying: tuple[frozenset[str], ...] = ()
@@ -305,9 +304,10 @@ class Machine:
         self.branching: ir.If | None = None
         self.missed: ir.Compare | None = None
         self.raised = ""
-        self.thrown: Value | None = None
         """The dotted name of the exception that the program raised last: of a class of its own, that of the nearest
         base that is a builtin or of a library."""
+        self.thrown: Value | None = None
+        """The exception of the program's own that is on its way to a handler."""
         self.vouched: set[ChoiceKey] = set()
         self.late: dict[tuple[str, int, int], list[Tensor]] = {}
         """The parameters that a module was given after it had been moved, by the place of the move."""

@@ -43,8 +43,7 @@ class Project:
         """Whether the project saves what its user chooses, and nothing else, under the names that were asked of."""
         self.savers: tuple[str, ...] | None = None
         """The files of the project that save, once that was asked."""
-        self.imports: dict[str, set[str]] = {}
-        """The files that a file imports, by what stands in it, of the files that were asked of."""
+        self._imports: dict[str, set[str]] = {}
         self.reaches: dict[str, set[str]] = {}
         """The same with those that these import, and the file itself."""
         self.networks: dict[str, frozenset[str]] = {}
@@ -145,6 +144,18 @@ class Project:
     def loaded(self) -> list[tuple[str, ir.Module]]:
         """Return the files that the run has read so far, by their paths."""
         return [(path, module) for path, module in self._modules.items() if module is not None]
+
+    def imports_of(self, path: str) -> set[str]:
+        """Return the files of the project that a file imports, by what stands in it, run or not."""
+        known = self._imports.get(path)
+        if known is None:
+            module = self.module(path)
+            names = [] if module is None else module.imports
+            wanted = [(name, level) for name, level, _ in names]
+            wanted += [(f"{name}.{part}" if name else part, level) for name, level, parts in names for part in parts]
+            found = {self.resolve(name, level, path) for name, level in wanted}
+            known = self._imports[path] = {target for target in found if target is not None and target != path}
+        return known
 
     def imported(self, path: str) -> set[str]:
         """Return a file and those that it imports, and these, as far as the run went."""

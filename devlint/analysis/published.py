@@ -62,22 +62,10 @@ def _reach(project: Project, path: str) -> set[str]:
     if known is None:
         known, waiting = {path}, [path]
         while waiting:
-            new = _imports(project, waiting.pop()) - known
+            new = project.imports_of(waiting.pop()) - known
             known |= new
             waiting += new
         project.reaches[path] = known
-    return known
-
-
-def _imports(project: Project, path: str) -> set[str]:
-    known = project.imports.get(path)
-    if known is None:
-        module = project.module(path)
-        names = [] if module is None else module.imports
-        dotted = [(f"{name}.{member}" if name else member, level) for name, level, found in names for member in found]
-        wanted = [*((name, level) for name, level, _ in names), *dotted]
-        found = {project.resolve(name, level, path) for name, level in wanted}
-        known = project.imports[path] = {target for target in found if target is not None}
     return known
 
 

@@ -33,7 +33,6 @@ from devlint.analysis.reading import NEEDS_GPU, settle, weigh_evidence
 from devlint.analysis.sameness import are_the_same
 from devlint.analysis.settings import forget_settings
 from devlint.analysis.state import State
-from devlint.analysis.staying import stays_on_cpu
 from devlint.analysis.store import Delta
 from devlint.analysis.values import DeviceValue
 from devlint.syntax import ir
@@ -255,7 +254,7 @@ class _Runner:
             machine.state = State()
             value = run_file(machine, path)
             namespace = value.namespace if value is not None else None
-        stays = now.world.has_cuda and stays_on_cpu(self.project, path, self.driving.importers)
+        stays = now.world.has_cuda and self.driving.stays_on_cpu(path)
         if namespace is None or (path in self.driving.driven and among is None) or stays:
             return
         machine.built.clear()

@@ -1,15 +1,9 @@
-"""Files whose modules stay on the CPU: only programs that move nothing come to them.
-
-An export copies its network into a file of its own, builds it, and writes down what it computed: nobody takes such a
-module to a GPU, though it would not stand it. A file that no program imports may be anybody's, and is not meant.
-"""
+"""Files that move nothing to a device, as they are written: whether the modules that they build may go to a GPU."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.entries import is_program
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted, last_name, walk
 
@@ -23,40 +17,6 @@ _MOVERS: Final = frozenset(
 """What moves a module, or has a library move it, or asks whether there is somewhere to move it to."""
 _BESIDE: Final = ("device", "dtype", "float", "half", "int", "long", "double", "bfloat", "bool", "uint", "complex")
 """Attributes that say where something else is, or of which type: `x.to(y.device)`, `x.to(torch.float32)`."""
-
-
-def stays_on_cpu(project: Project, path: str, importers: Mapping[str, set[str]]) -> bool:
-    """Whether programs import a file, by way of others or at once, nothing else does, and in all of these nothing
-    names a device, asks for one or moves anything. `importers`: the files of a run by which each is imported."""
-    if not importers.get(path):
-        return False
-    around, waiting, used = {path}, [path], False
-    while waiting:
-        file = waiting.pop()
-        above = importers.get(file, set())
-        runs = not above and _is_program(project, file)
-        if moves(project, file) or not (above or runs):
-            return False
-        used = used or runs
-        waiting += above - around
-        around |= above
-    return used
-
-
-def importers_of(imports: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """By which files each is imported, where it is known what each imports."""
-    importers: dict[str, set[str]] = {}
-    for importer, found in imports.items():
-        for imported in found:
-            importers.setdefault(imported, set()).add(importer)
-    return importers
-
-
-def _is_program(project: Project, path: str) -> bool:
-    module, source = project.module(path), project.source(path)
-    if module is None or source is None:
-        return False
-    return module.has_main_guard or is_program(module, source.kind != "python")
 
 
 def moves(project: Project, path: str) -> bool:

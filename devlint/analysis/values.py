@@ -96,11 +96,6 @@ class Host(Unknown):
 
     __slots__ = ()
 
-    def __init__(self) -> None:
-        self.path = None
-        self.named = False
-        self.default = None
-
     def __repr__(self) -> str:
         return "Host()"
 
@@ -111,9 +106,7 @@ class Environment(Unknown):
     __slots__ = ("is_own",)
 
     def __init__(self, is_own: bool) -> None:
-        self.path = None
-        self.named = False
-        self.default = None
+        super().__init__()
         self.is_own = is_own
 
     def __repr__(self) -> str:
