@@ -21,7 +21,7 @@ from devlint.analysis.dispatch import (
     on,
 )
 from devlint.analysis.events import MoveOnArray
-from devlint.analysis.host import read_pending, to_host
+from devlint.analysis.host import read_pending, read_through, to_host
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.results import array_rank, reduced_rank
 from devlint.analysis.values import (
@@ -65,6 +65,7 @@ _METHODS = (
         "trace transpose view".split()
     )
 )
+_VIEWS = frozenset("diagonal ravel reshape squeeze swapaxes transpose view".split())
 _MOVES = frozenset({"to", "cuda", "cpu"})
 
 
@@ -94,24 +95,27 @@ def array_method(machine: Machine, value: Array, name: str, call: Call) -> Value
         )
     if name not in _METHODS:
         return UNKNOWN
+    if name not in _VIEWS:
+        read_through(machine, value, f".{name}()", call.node, call.frame)
     if name in _NOTHING:
         return NONE
     if name in _SCALARS:
         return NUMBER
     if name in _REDUCTIONS and not call.open:
         left = reduced_rank(value, call.given(0, "axis"), call.keywords.get("keepdims"))
-        return NUMBER if left == 0 else Array(left, value.source, True)
+        return NUMBER if left == 0 else Array(left, None, True)
     if name == "view" and call.positional and not isinstance(call.positional[0], (Const, External)):
         return UNKNOWN
     if name == "tolist":
         return Sequence("list", [], True)
+    shared = value.source if name in _VIEWS else None
     if name in ("flatten", "ravel"):
-        return Array(1, value.source)
+        return Array(1, shared)
     if name == "reshape":
-        return Array(_shape_rank(call), value.source)
+        return Array(_shape_rank(call), shared)
     if name in ("astype", "copy", "clip", "round"):
-        return Array(value.rank, value.source, value.may_be_number)
-    return Array(None, value.source, name in _REDUCTIONS or name == "take")
+        return Array(value.rank, None, value.may_be_number)
+    return Array(None, shared, name in _REDUCTIONS or name == "take")
 
 
 def _shape_rank(call: Call) -> int | None:
@@ -133,7 +137,7 @@ def array_attribute(machine: Machine, value: Array, name: str, node: ir.Node, fr
     if name == "dtype":
         return DTYPE
     if name in ("T", "real", "imag", "flat"):
-        return Array()
+        return Array(None, value.source)
     return Method(value, name)
 
 
@@ -142,6 +146,8 @@ def array_item(machine: Machine, value: Array, index: Value, node: ir.Node, fram
     """`array[index]`: an array or a number."""
     _convert_index(machine, index, node, frame)
     rank = None if isinstance(index, Array) and index.may_be_number else _part_rank(value.rank, index)
+    if rank == 0:
+        read_through(machine, value, "", node, frame)
     return NUMBER if rank == 0 and value.rank != 0 else Array(rank, value.source, rank is None)
 
 
@@ -202,6 +208,7 @@ def _part_rank(rank: int | None, index: Value) -> int | None:
 def iterate_array(machine: Machine, value: Array, node: ir.Node, frame: Frame, wanted: int) -> Iteration | None:
     """Rows, or numbers."""
     rank = value.rank
+    read_through(machine, value, "", node, frame)
     part: Value = NUMBER if rank == 1 else Array(rank - 1 if rank and rank < SOME_RANK else None, None, True)
     return Iteration([part] * max(wanted, 2), True)
 
@@ -213,6 +220,8 @@ def array_binary(
     """Arithmetic gives arrays."""
     if all(isinstance(side, (Array, Const, Scalar)) for side in (left, right)):
         arrays = [side for side in (left, right) if isinstance(side, Array)]
+        for side in arrays:
+            read_through(machine, side, "", node, frame)
         known = [side.rank for side in arrays if side.rank]
         return Array(max(known) if known else None, None, all(side.may_be_number for side in arrays))
     return None

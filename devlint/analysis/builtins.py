@@ -20,7 +20,7 @@ from devlint.analysis.dispatch import METHODS, Call, method_models, models
 from devlint.analysis.enumerations import each_member
 from devlint.analysis.formatting import refuse_format
 from devlint.analysis.gpu_numbers import handed_on
-from devlint.analysis.host import note_wait, read_pending
+from devlint.analysis.host import note_wait, read_pending, read_through
 from devlint.analysis.loads import take_for_data
 from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import build, from_keys
@@ -338,6 +338,7 @@ def nothing(machine: Machine, call: Call) -> Value | None:
         if isinstance(value, Tensor):
             note_wait(machine, value, "print", call.node, call.frame)
             read_pending(machine, value, "print", call.node, call.frame)
+        read_through(machine, value, "print", call.node, call.frame)
     return NONE
 
 

@@ -20,6 +20,7 @@ from devlint.analysis.missing import unavailable
 from devlint.analysis.results import derived, is_any_content
 from devlint.analysis.values import (
     POISON,
+    Array,
     Tensor,
     Value,
 )
@@ -72,13 +73,24 @@ def read_pending(machine: Machine, value: Tensor, reader: str, node: ir.Node, fr
     machine.store.set(value, "pending", None)
 
 
+def read_through(machine: Machine, value: Value, reader: str, node: ir.Node, frame: Frame) -> None:
+    """The host reads an array: what a non-blocking copy brings to the tensor of whose memory it is a view."""
+    if isinstance(value, Array) and value.source is not None:
+        read_pending(machine, value.source, reader, node, frame)
+
+
+def let_arrive(machine: Machine) -> None:
+    """The host waits for the device: what non-blocking copies bring is there afterwards."""
+    machine.store.set(machine.state, "synchronizations", machine.state.synchronizations + 1)
+
+
 def synchronize(machine: Machine, value: Tensor, call: Call, how: str) -> None:
     """The host waits for the device, or may: pending copies are there afterwards.
 
     In a loop, what is on the CPU now may be what the round has put there in place of others.
     """
     if value.device != "cpu" or (call.frame.loops and value.pending is None):
-        machine.store.set(machine.state, "synchronizations", machine.state.synchronizations + 1)
+        let_arrive(machine)
         note_wait(machine, value, how, call.node, call.frame)
 
 

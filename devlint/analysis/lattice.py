@@ -360,7 +360,8 @@ class Loss:
         return a if a.path == b.path else UNKNOWN
 
     def _arrays(self, a: Array, b: Array) -> Value:
-        return Array(a.rank if a.rank == b.rank else None, None, a.may_be_number or b.may_be_number)
+        source = a.source if a.source is b.source else None
+        return Array(a.rank if a.rank == b.rank else None, source, a.may_be_number or b.may_be_number)
 
     def _code(self, a: Value, b: Value) -> Value:
         self.lost = True

@@ -265,6 +265,8 @@ def _settle(machine: Machine, mark: int, began: int, grew: bool) -> tuple[bool, 
         if is_slot:
             if key == "device":
                 carried = True
+            elif key == "pending":  # the next round may read what this one has let come
+                carried = carried or (old is None and now == machine.state.synchronizations)
             elif key == "items":
                 carried = carried or _weight(now) != _weight(old)
                 items = _widened_items(old, now)

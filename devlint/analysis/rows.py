@@ -12,7 +12,7 @@ from devlint.analysis.events import (
     CpuOnlyArgument,
     GeneratorDevice,
 )
-from devlint.analysis.host import pin, read_pending, synchronize, to_host
+from devlint.analysis.host import let_arrive, pin, read_pending, read_through, synchronize, to_host
 from devlint.analysis.indexing import clash_index
 from devlint.analysis.leaves import NoGradient, lacks_argument
 from devlint.analysis.machine import Crash
@@ -108,7 +108,7 @@ def apply_row(machine: Machine, row: Row, call: Call, receiver: Value | None = N
     if effect == "host-library":
         return host_library(machine, row, call, bound)
     if "synchronizes" in row.flags:
-        machine.store.set(machine.state, "synchronizations", machine.state.synchronizations + 1)
+        let_arrive(machine)
     return plain_result(row, bound) if effect in ("none", "context") else UNKNOWN
 
 
@@ -122,11 +122,20 @@ def _lacks_named(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) 
     )
 
 
+_VIEWS = frozenset(
+    f"numpy.{name}"
+    for name in "asarray asanyarray ascontiguousarray atleast_1d atleast_2d broadcast_to expand_dims moveaxis ravel "
+    "reshape shape size squeeze swapaxes transpose".split()
+)
+
+
 def host_library(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> Value:
     """A function of a library that works on host memory: tensors given to it are converted through `__array__`."""
     kind = "numpy" if row.name in ("numpy.asarray", "numpy.array") else "library"
     given = any(isinstance(value, Tensor) for value in call.values())
     for position, value in enumerate(call.values()):
+        if row.name not in _VIEWS:
+            read_through(machine, value, row.name, call.node, call.frame)
         if "delegates" in row.flags and isinstance(value, Tensor):
             if "refuses" in row.flags and not value.assumed and not is_any_content(value):
                 raise Crash("TypeError")

@@ -16,7 +16,7 @@ from devlint.analysis.events import (
     LegacyType,
 )
 from devlint.analysis.gathering import needs_number
-from devlint.analysis.host import pin, read_pending, synchronize, to_host
+from devlint.analysis.host import let_arrive, pin, read_pending, synchronize, to_host
 from devlint.analysis.moves import note_transfer
 from devlint.analysis.replacing import replaced
 from devlint.analysis.results import (
@@ -269,8 +269,11 @@ def method_copy(machine: Machine, value: Tensor, call: Call, name: str) -> Value
                     machine.store.set(written, "origin", mark)
         else:
             synchronize(machine, other, call, ".copy_()")
-    elif isinstance(other, Tensor) and value.device == other.device == "cpu":
-        read_pending(machine, other, ".copy_()", call.node, call.frame)
+    elif isinstance(other, Tensor) and other.device == "cpu":
+        if value.device == "cpu":
+            read_pending(machine, other, ".copy_()", call.node, call.frame)
+        elif blocking is not True:
+            let_arrive(machine)
     return value
 
 
@@ -279,6 +282,8 @@ def moved(machine: Machine, value: Tensor, device: str | None, call: Call, note:
     if device is not None and device == value.device:
         return value
     note_transfer(machine, value, device, call)
+    if value.device in ("cpu", None) and device not in ("cpu", POISON) and not _is_asynchronous(call):
+        let_arrive(machine)  # the host waits in this direction, too
     if value.origin is not None and not call.unused:
         machine.sent.add(value.origin.first())
         if value.device == "cpu" and device not in (None, POISON):
@@ -312,13 +317,16 @@ def _put_again(machine: Machine, value: Tensor, call: Call) -> Tensor:
     return made
 
 
+def _is_asynchronous(call: Call) -> bool:
+    return constant(call.keywords.get("non_blocking", call.argument(1, "non_blocking"))) is True
+
+
 def note_pending(machine: Machine, value: Tensor, result: Tensor, call: Call) -> Tensor:
     """A device-to-host copy with non_blocking=True is not there before a synchronization; another one is itself one."""
-    asynchronous = constant(call.keywords.get("non_blocking", call.argument(1, "non_blocking"))) is True
     if result.device != "cpu" or value.device == "cpu" or result is value:
         return result
-    if not asynchronous:
-        machine.store.set(machine.state, "synchronizations", machine.state.synchronizations + 1)
+    if not _is_asynchronous(call):
+        let_arrive(machine)
     else:
         target = call.argument(0, "device")
         is_named = isinstance(target, Const) and target.value == "cpu"
@@ -357,7 +365,7 @@ def method_numpy(machine: Machine, value: Tensor, call: Call, name: str) -> Valu
     to_host(machine, value, ".numpy()", call.node, call.frame, "numpy", receiver)
     if not machine.protocol:  # a view of its memory: callers out of sight may wait before they read it
         read_pending(machine, value, ".numpy()", call.node, call.frame)
-    return Array(value.rank, value if value.pending is not None else None)
+    return Array(value.rank, value if value.device == "cpu" else None)
 
 
 @on(METHODS, "item", "tolist", "__float__", "__int__")

@@ -30,6 +30,7 @@ from devlint.analysis.dispatch import (
     on,
 )
 from devlint.analysis.lacking import LACKED, read_lacking
+from devlint.analysis.host import let_arrive
 from devlint.analysis.loads import part_of_load, take_for_data, take_for_weights
 from devlint.analysis.machine import Crash
 from devlint.analysis.opaque import part_moved, unknown_part
@@ -181,7 +182,7 @@ def _part_of_part(machine: Machine, value: Unknown) -> Unknown | None:
 
 
 _WAITS: Final = frozenset({"cpu", "item", "tolist", "synchronize", "wait"})
-"""Methods for which the host waits, if it is a tensor on a GPU, an event or a stream that has them."""
+"""Methods for which the host waits, if it is a tensor on a GPU, an event or a stream that has them; moves are others."""
 
 
 _OF_MODULES: Final = frozenset({*_MOVES, "eval", "train", "half", "state_dict", "load_state_dict", "parameters"})
@@ -237,9 +238,9 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     if machine.loads and name in _OF_MODULES:
         take_for_weights(machine, value)
     made = _moved(machine, name, call) if name in _MOVES else UNKNOWN
-    waits = name in _WAITS or (made.__class__ is Tensor and made.device == "cpu")
+    waits = name in _WAITS or name in _MOVES
     if waits and machine.has_cuda and not _is_asynchronous(call):
-        machine.store.set(machine.state, "synchronizations", machine.state.synchronizations + 1)
+        let_arrive(machine)
     if name in _MOVES:
         return made
     if name in _OF_HOST_DATA:

@@ -282,7 +282,7 @@ class Lost(Value):
 
 
 class Array(Value):
-    """A numpy array. `source` is the tensor whose memory it shares, where that matters (an unsynchronized copy).
+    """A numpy array. `source` is the tensor whose memory it shares: a copy to the one is read through the other.
 
     `may_be_number`: it is an item or a result that has no dimensions perhaps, and then is a number.
     """

@@ -68,6 +68,8 @@ def note_copy(source: torch.Tensor, target: torch.Tensor, non_blocking: bool) ->
     line.bytes[direction] = line.bytes.get(direction, 0) + size
     if end.type == "cpu" and not non_blocking:
         _synchronised(line, "copy to the host")
+    elif start.type == "cpu" and not non_blocking:
+        unsynchronised.arrive()  # the host waits for the stream (aten/src/ATen/native/cuda/Copy.cu)
 
 
 def _side(device: torch.device) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.access import call_value, truth
 from devlint.analysis.devices import demand_gpu, demand_type_name, is_device_like, resolve, use
 from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
+from devlint.analysis.host import let_arrive
 from devlint.analysis.state import GRADIENTS
 from devlint.analysis.values import (
     NONE,
@@ -263,7 +264,7 @@ def stream(machine: Machine, call: Call) -> Value | None:
 @method_models("torch.cuda.Stream", "synchronize", "wait", "query", "wait_stream", "wait_event")
 def stream_wait(machine: Machine, instance: Instance, call: Call) -> Value:
     """Waiting for a stream or event makes pending copies safe."""
-    machine.store.set(machine.state, "synchronizations", machine.state.synchronizations + 1)
+    let_arrive(machine)
     return NONE
 
 

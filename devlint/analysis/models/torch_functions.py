@@ -18,6 +18,7 @@ from devlint.analysis.devices import (
 )
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
 from devlint.analysis.events import InvalidDevice, LegacyType, Site
+from devlint.analysis.host import let_arrive
 from devlint.analysis.machine import Crash
 from devlint.analysis.missing import die, unavailable
 from devlint.analysis.plain import refuse_dicts
@@ -115,7 +116,7 @@ def synchronize(machine: Machine, call: Call) -> Value:
     """`torch.cuda.synchronize()`: pending copies are there afterwards."""
     option = asked_of(machine, call.argument(0, "device"))
     use(machine, "cuda", None, call.node, call.frame, "torch.cuda.synchronize", kind="query", asked=option)
-    machine.store.set(machine.state, "synchronizations", machine.state.synchronizations + 1)
+    let_arrive(machine)
     return NONE
 
 
