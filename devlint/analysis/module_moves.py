@@ -151,7 +151,7 @@ def _doubt(machine: Machine, part: Instance, name: str, field: Value, device: st
     if isinstance(field, Tensor) and field.device not in (device, POISON):
         machine.store.put(part.fields, name, Tensor(None, field.rank))
     elif isinstance(field, (Sequence, Mapping)):
-        if field.open or any(tensor.device not in (device, POISON) for tensor in _unregistered(field)):
+        if field.open or any(tensor.device not in (device, POISON) for tensor, _ in _unregistered(field)):
             machine.store.put(part.fields, name, Unknown())
     elif isinstance(field, Maybe):
         machine.store.put(part.fields, name, Unknown())
@@ -232,9 +232,11 @@ def _mark_left_behind(machine: Machine, instance: Instance, device: str | None, 
                     given = value.places.get(field, inner.origin.site)
                     _leave_behind(machine, inner, device, given, frame, f"{name}.{field}")
         elif isinstance(value, (Sequence, Mapping)):
-            for tensor in _unregistered(value):
+            for tensor, is_weight in _unregistered(value):
                 if any_members:
                     machine.store.set(tensor, "device", None)
+                elif not is_weight:
+                    _leave_behind(machine, tensor, device, _put_at(tensor, instance, place), frame, f"{name}[...]")
                 elif tensor.device not in (None, device, POISON):
                     machine.store.set(
                         tensor,
@@ -258,12 +260,23 @@ def _leave_behind(machine: Machine, value: Tensor, device: str, place: Site, fra
         machine.store.set(value, "origin", mark)
 
 
-def _unregistered(value: Value, depth: int = 3) -> Iterator[Tensor]:
+def _put_at(tensor: Tensor, module: Instance, place: Site) -> Site:
+    """Where a tensor came into a plain container of a module: where the module's own method made it, if that was
+    after the container."""
+    origin = tensor.origin
+    made_here = origin is not None and origin.frame is not None and origin.frame.receiver is module
+    if origin is not None and made_here and origin.site.path == place.path and origin.site.row > place.row:
+        return origin.site
+    return place
+
+
+def _unregistered(value: Value, depth: int = 3) -> Iterator[tuple[Tensor, bool]]:
+    """The tensors in a plain container, and whether they are parameters, or the weights of a module in it."""
     if isinstance(value, Tensor):
-        yield value
+        yield value, value.is_parameter
     elif isinstance(value, Instance) and value.module is not None:
         for tensor, _, _ in registered(value):
-            yield tensor
+            yield tensor, True
     elif depth and isinstance(value, (Sequence, Mapping)):
         for part in value.items if isinstance(value, Sequence) else value.items.values():
             yield from _unregistered(part, depth - 1)

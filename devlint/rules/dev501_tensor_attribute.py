@@ -14,8 +14,9 @@ RULE = Rule(
     name="tensor-attribute",
     summary="A module keeps a tensor as a plain attribute, which stays behind when the module moves.",
     what=(
-        "`self.mask = torch.ones(...)` in an `nn.Module`, used in `forward` after the module was moved. Tensors that "
-        "are moved where they are used, replaced by a buffer or a parameter, or used on the CPU only are silent."
+        "`self.mask = torch.ones(...)` in an `nn.Module`, used in `forward` after the module was moved; a tensor in a "
+        "plain list or dict of the module, too. Tensors that are moved where they are used, replaced by a buffer or a "
+        "parameter, or used on the CPU only are silent."
     ),
     why=(
         "`module.to()` moves parameters, buffers and submodules, and nothing else. A plain attribute stays on the "
@@ -76,9 +77,11 @@ def left_behind(event: MixedDevices, context: TextContext) -> Iterator[Diagnosis
     if event.cause == "attribute":
         culprit = event.culprit
         name = _attribute(event) or culprit.text
-        stays = f"{text.quoted(name)} is a plain attribute and stays on {culprit.device} when the module moves"
+        container, is_held, _ = name.partition("[")
+        what = "is a plain container: what it holds" if is_held else "is a plain attribute and"
+        stays = f"{text.quoted(container)} {what} stays on {culprit.device} when the module moves"
         message = f"{stays}: it {text.meeting(event)}"
-        of_a_part = name.count(".") > 1
+        of_a_part = name.count(".") > 1 or bool(is_held)
         yield Diagnosis(event.root, message, event, text.clash_trace(event), data=of_a_part)
 
 
