@@ -57,7 +57,7 @@ def nothing_of_move(machine: Machine, target: ir.Expr, written: ir.Expr, value: 
 
 def note_dropped(machine: Machine, node: ir.ExprStatement, result: Value, frame: Frame, since: int) -> None:
     """A statement, begun at the moment `since`, whose value is a moved copy: the tensor stays where it is."""
-    for made in _made(result):
+    for made in _made(result) or _in_copy(result, node, frame):
         origin = made.origin
         if origin is None or origin.kind not in ("moved", "async-copy") or origin.product is not made:
             continue
@@ -149,6 +149,21 @@ def _made(result: Value, depth: int = 2) -> list[Tensor]:
     if depth and isinstance(result, Mapping):
         return [t for part in list(result.items.values())[:16] for t in _made(part, depth - 1)]
     return []
+
+
+def _in_copy(result: Value, node: ir.ExprStatement, frame: Frame) -> list[Tensor]:
+    """The moved tensors of a copy that a method or a function of the program makes of an object which it is given."""
+    if not isinstance(result, Instance) or result.module is not None or not isinstance(node.value, ir.Call):
+        return []
+    call = node.value
+    written = [call.function.value] if isinstance(call.function, ir.Attribute) else []
+    given = [held(side, frame) for side in (*written, *call.args) if isinstance(side, ir.Expr)]
+    if any(value is result for value in given):
+        return []
+    alike = [value for value in given if isinstance(value, Instance) and value.cls is result.cls]
+    kept = [tensor for value in alike for part in value.fields.values() for tensor in _made(part)]
+    moved = [tensor for part in result.fields.values() for tensor in _made(part)]
+    return [t for t in moved if t.origin is not None and any(t.origin.source is old for old in kept)]
 
 
 def note_transfer(machine: Machine, value: Tensor, device: str | None, call: Call) -> None:
