@@ -21,7 +21,7 @@ from devlint.analysis.enumerations import is_member
 from devlint.analysis.frames import Frame
 from devlint.analysis.leaves import NoGradient, may_lack
 from devlint.analysis.machine import Crash
-from devlint.analysis.plain import equal, texts_differ
+from devlint.analysis.plain import equal, none_of, texts_differ
 from devlint.analysis.tensors import compare_tensors
 from devlint.analysis.values import (
     BOOL,
@@ -42,6 +42,7 @@ from devlint.analysis.values import (
     Instance,
     Mapping,
     Maybe,
+    OneOf,
     Scalar,
     Sequence,
     Tensor,
@@ -122,6 +123,8 @@ def compare(machine: Machine, left: Value, right: Value, node: ir.Compare, frame
             return const(same is (symbol == "=="))
     if symbol in ("==", "!=") and is_member(left) and (is_member(right) or isinstance(right, Const)):
         return const((left is right) is (symbol == "=="))
+    if symbol in ("==", "!=") and (none_of(left, right) or none_of(right, left)):
+        return const(symbol == "!=")
     if left.__class__ is Instance or right.__class__ is Instance:
         answered = _by_own_method(machine, symbol, left, right, node, frame)
         if answered is not None:
@@ -270,6 +273,8 @@ def _compare_identity(left: Value, right: Value, symbol: str) -> Value:
         answer = equal(left, right)
     elif not isinstance(left, (Unknown, Scalar, External)) and not isinstance(right, (Unknown, Scalar, External)):
         answer = None if _may_be_same(left, right) else left is right
+        if isinstance(left, OneOf) or isinstance(right, OneOf):
+            answer = False if none_of(left, right) or none_of(right, left) else None
     if answer is None and left is PRESENT and is_none(right):
         answer = False
     if answer is None and left is RESULT and is_none(right):

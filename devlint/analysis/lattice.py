@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from devlint.analysis.derived import DeviceText
-from devlint.analysis.records import is_record
+from devlint.analysis.records import is_distinct, is_record
 from devlint.analysis.store import MISSING
 from devlint.analysis.values import (
     ANY_SIZE,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from devlint.analysis.events import Choice, Site
 
 PARTIAL: Final = "functools.partial"
-_MAX_NUMBERS = 8
+_MOST_KNOWN = 8
 """Of more integers than these only the least and the greatest are known."""
 _OPTIONAL = (Tensor, Instance, DeviceValue, Sequence, Mapping)
 
@@ -196,6 +196,10 @@ class Loss:
                 return optional
         if kind in (Const, Scalar) and other in (Const, Scalar):
             return self._scalars(self._as_scalar(a), self._as_scalar(b))
+        if kind is OneOf or other is OneOf:
+            member = self._members(a, b)
+            if member is not None:
+                return member
         self.hidden = self.hidden or _may_be_tensor(a) or _may_be_tensor(b)
         return PRESENT if (a is PRESENT and other is Instance) or (b is PRESENT and kind is Instance) else UNKNOWN
 
@@ -311,16 +315,24 @@ class Loss:
         return a
 
     def _scalars(self, a: Scalar, b: Scalar) -> Value:
-        if not self.bounds:
+        if not self.bounds and (a.among is None or a.among != b.among):
             a, b = unbound(a), unbound(b)
         low = None if a.low is None or b.low is None else min(a.low, b.low)
         high = None if a.high is None or b.high is None else max(a.high, b.high)
-        self.bounded += high is not None
+        among = a.among if a.among == b.among else self._either_text(a, b)
+        self.bounded += high is not None or among is not a.among
         numbers = None if a.numbers is None or b.numbers is None else a.numbers | b.numbers
-        if numbers is not None and len(numbers) > _MAX_NUMBERS:
+        if numbers is not None and len(numbers) > _MOST_KNOWN:
             numbers = None
         kind = a.kind if a.kind == b.kind else ""
-        return Scalar(low, kind, high, a.among if a.among == b.among else None, numbers)
+        return Scalar(low, kind, high, among, numbers)
+
+    def _either_text(self, a: Scalar, b: Scalar) -> frozenset[str] | None:
+        """What a string may be that is one of these two, if that is known and is not much."""
+        if not self.bounds or a.among is None or b.among is None:
+            return None
+        among = a.among | b.among
+        return among if len(among) <= _MOST_KNOWN else None
 
     def _as_scalar(self, value: Value) -> Scalar:
         """What is left of a constant when its value is forgotten."""
@@ -328,7 +340,7 @@ class Loss:
             return value
         content = value.value if isinstance(value, Const) else None
         if isinstance(content, str):
-            return STRING
+            return Scalar(None, "string", None, frozenset((content,))) if self.bounds else STRING
         if isinstance(content, bool):
             return BOOL
         if isinstance(content, int) and self.bounds:
@@ -347,7 +359,19 @@ class Loss:
                 return self._records(a, b)
         both_call = isinstance(one, External) and isinstance(other, External) and one.path == other.path == PARTIAL
         self.lost = self.lost or both_call or carries_device(a) or carries_device(b)
-        return PRESENT
+        return self._members(a, b) or PRESENT
+
+    def _members(self, a: Value, b: Value) -> OneOf | None:
+        """One of several members of an enumeration, None where these are others, or too many."""
+        one, other = _options(a), _options(b)
+        added = [member for member in other if not any(member is known for known in one)]
+        if not self.bounds or not one or not other or one[0].cls is not other[0].cls:
+            return None
+        if isinstance(a, OneOf) and not added:
+            return a
+        if isinstance(b, OneOf) and len(one) + len(added) == len(other):
+            return b
+        return OneOf([*one, *added]) if len(one) + len(added) <= _MOST_KNOWN else None
 
     def _records(self, a: Instance, b: Instance) -> Value:
         """A record of its own: any of two whose fields nobody changes through others."""
@@ -431,8 +455,18 @@ def speaks(cls: Class) -> bool:
     )
 
 
+def _options(value: Value) -> list[Instance]:
+    """The members of an enumeration that a value may be, if it is surely one of them."""
+    options = value.options if isinstance(value, OneOf) and not value.open else [value]
+    members = [option for option in options if isinstance(option, Instance) and is_distinct(option)]
+    return members if len(members) == len(options) else []
+
+
 def unbound(value: Scalar) -> Scalar:
-    """What is left of a number that may go on beyond what was seen of it: at most, that it is not negative."""
+    """What is left of a number that may go on beyond what was seen of it: at most, that it is not negative. Of a string
+    that may be another in other rounds it is that it is one."""
+    if value.among is not None:
+        return STRING
     if value.high is None:
         return value
     return COUNT if value.low is not None and value.low >= 0 else NUMBER

@@ -10,6 +10,7 @@ from devlint.analysis.counting import BORN, is_weighed, later, widen_counted
 from devlint.analysis.events import Site
 from devlint.analysis.lattice import unbound
 from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Signal
+from devlint.analysis.plain import texts
 from devlint.analysis.store import MISSING, differ
 from devlint.analysis.values import (
     COUNT,
@@ -282,6 +283,9 @@ def _settle(machine: Machine, mark: int, began: int, grew: bool) -> tuple[bool, 
                 carried = carried or any(map(_is_numbered, now[len(old or ()) :]))
         elif _is_moved(old, now):
             widened = True
+        elif now.__class__ is Scalar and now.among is not None and old.__class__ in (Const, Scalar):
+            if texts(old) != now.among:
+                carried = widened = True  # the next round may go another way, and make it yet another
         elif isinstance(old, Const):
             if isinstance(now, Const):
                 if now.value != old.value:
@@ -332,10 +336,10 @@ def _forget_bounds(machine: Machine, start: int) -> None:
     for target, key, is_slot, _ in log[start:]:
         now = getattr(target, key) if is_slot else target.get(key)
         if now.__class__ is Scalar:
-            if now.high is not None:
+            if now.high is not None or now.among is not None:
                 store.set(target, key, unbound(now)) if is_slot else store.put(target, key, unbound(now))
         elif is_slot and key == "items" and now.__class__ is list:
-            if any(item.__class__ is Scalar and item.high is not None for item in now):
+            if any(item.__class__ is Scalar and unbound(item) is not item for item in now):
                 store.set(target, key, [unbound(item) if item.__class__ is Scalar else item for item in now])
 
 

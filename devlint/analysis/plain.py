@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.machine import Crash
+from devlint.analysis.records import is_distinct
 from devlint.analysis.values import (
     MAX_ITEMS,
     SCALAR,
@@ -233,6 +234,8 @@ def equal(a: Value, b: Value) -> bool | None:
     ):
         return _scalar_differs(a, b)
     if isinstance(a, Instance) or isinstance(b, Instance):
+        if isinstance(a, Instance) and isinstance(b, Instance):
+            return False if is_distinct(a) and is_distinct(b) else None
         return False if isinstance(a, Const) or isinstance(b, Const) else None
     if isinstance(a, Sequence) and isinstance(b, Sequence):
         return _equal_sequences(a, b)
@@ -264,8 +267,17 @@ def texts_differ(a: Value, b: Value) -> bool:
     return one is not None and other is not None and one.isdisjoint(other)
 
 
+def none_of(one: Value, other: Value) -> bool:
+    """Whether a value is surely none of those of which another is one: members of enumerations are what they are."""
+    if not isinstance(one, OneOf) or one.open or not all(isinstance(option, Instance) for option in one.options):
+        return False
+    if isinstance(other, OneOf):
+        return all(none_of(one, option) for option in other.options)
+    return isinstance(other, Instance) and not any(option is other for option in one.options)
+
+
 def _scalar_differs(a: Value, b: Value) -> bool | None:
-    if texts_differ(a, b):
+    if texts_differ(a, b) or none_of(a, b) or none_of(b, a):
         return False
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Scalar) and isinstance(other, Const):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from devlint.analysis.values import Class, External
+from devlint.analysis.values import Class, External, Instance
 from devlint.syntax import ir
 from devlint.syntax.walk import walk
 
@@ -28,3 +28,9 @@ def _writes(method: ir.Function) -> bool:
         if isinstance(node, (ir.Assign, ir.Augment))
     ]
     return any(isinstance(part, ir.Attribute) for part in walk(assigned))
+
+
+def is_distinct(value: Instance) -> bool:
+    """Whether an object is a member of an enumeration, which equals nothing but itself."""
+    cls = value.cls
+    return isinstance(cls, Class) and "value" in value.fields and "enum" in cls.properties and "__eq__" not in cls.fields

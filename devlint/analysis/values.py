@@ -401,7 +401,8 @@ class Method(Value):
 
 
 class OneOf(Value):
-    """One of several functions or classes, nobody knows which: what a table of them has under an unknown key."""
+    """One of several functions, classes or members of an enumeration, nobody knows which: what a table has under an
+    unknown key, or what a name is behind a condition."""
 
     __slots__ = ("options", "open")
 
