@@ -1,4 +1,4 @@
-"""Which objects are records: two of them that stand for one another are joined field by field, as tuples are."""
+"""Which objects are joined as what they are: records field by field, as tuples are, and members of enumerations."""
 
 from __future__ import annotations
 
@@ -33,4 +33,5 @@ def _writes(method: ir.Function) -> bool:
 def is_distinct(value: Instance) -> bool:
     """Whether an object is a member of an enumeration, which equals nothing but itself."""
     cls = value.cls
-    return isinstance(cls, Class) and "value" in value.fields and "enum" in cls.properties and "__eq__" not in cls.fields
+    is_member = isinstance(cls, Class) and "enum" in cls.properties and "value" in value.fields
+    return is_member and isinstance(cls, Class) and "__eq__" not in cls.fields

@@ -29,8 +29,8 @@ from devlint.analysis.dispatch import (
     Iteration,
     on,
 )
-from devlint.analysis.lacking import LACKED, read_lacking
 from devlint.analysis.host import let_arrive
+from devlint.analysis.lacking import LACKED, read_lacking
 from devlint.analysis.loads import part_of_load, take_for_data, take_for_weights
 from devlint.analysis.machine import Crash
 from devlint.analysis.opaque import part_moved, unknown_part
@@ -182,7 +182,7 @@ def _part_of_part(machine: Machine, value: Unknown) -> Unknown | None:
 
 
 _WAITS: Final = frozenset({"cpu", "item", "tolist", "synchronize", "wait"})
-"""Methods for which the host waits, if it is a tensor on a GPU, an event or a stream that has them; moves are others."""
+"""Methods for which the host waits, if it is a tensor on a GPU, an event or a stream that has them; so do moves."""
 
 
 _OF_MODULES: Final = frozenset({*_MOVES, "eval", "train", "half", "state_dict", "load_state_dict", "parameters"})
