@@ -12,7 +12,6 @@ from devlint.analysis.control import one_way
 from devlint.analysis.cutting import cut
 from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, CALL, METHOD, MODELS, VALUES, Call, on
 from devlint.analysis.frames import Frame, Locals
-from devlint.analysis.importing import module_member
 from devlint.analysis.machine import RAISE, Activation, Crash
 from devlint.analysis.models import library
 from devlint.analysis.option_names import counts_gpus
@@ -33,14 +32,12 @@ from devlint.analysis.values import (
     Function,
     Instance,
     Mapping,
-    ModuleValue,
     OneOf,
     Scalar,
     Sequence,
     Tensor,
     Unknown,
     Value,
-    birth,
     const,
     is_none,
 )
@@ -433,27 +430,7 @@ def external_method(machine: Machine, value: External, name: str, arguments: Cal
     return call_external(machine, External(path), arguments)
 
 
-# -- functions and files as objects
-
-
-@on(ATTRIBUTE, ModuleValue)
-def attribute_of_module(machine: Machine, value: ModuleValue, name: str, node: ir.Node, frame: Frame) -> Value:
-    """`module.name` of a project file."""
-    found = module_member(machine, value.namespace, name)
-    if found is not None:
-        return found
-    inner = machine.project.submodule(machine, value.namespace, name)
-    return UNKNOWN if inner is None else inner
-
-
-@on(ASSIGN_ATTRIBUTE, ModuleValue)
-def assign_attribute_of_module(
-    machine: Machine, value: ModuleValue, name: str, new: Value, node: ir.Node, frame: Frame
-) -> None:
-    """`module.name = new` of a project file."""
-    machine.prints[value.namespace.path] = birth()
-    machine.store.put(value.namespace.names, name, new)
-    machine.store.epoch += 1
+# -- functions as objects
 
 
 @on(ATTRIBUTE, Function)

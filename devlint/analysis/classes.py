@@ -273,6 +273,8 @@ def _is_of_legacy_type(value: Tensor, kind: str, dtype: str) -> bool | None:
 def construct(machine: Machine, cls: Class, call: Call) -> Value:
     """Build an instance of a user class."""
     machine.visited[cls.node] = None
+    if not machine.protocol:
+        machine.sighted.add(cls.node)
     if cls.properties.get(ELSEWHERE):
         return UNKNOWN
     made = find(cls, "__new__")

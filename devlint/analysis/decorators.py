@@ -57,6 +57,9 @@ _TRANSPARENT = (
     "spaces.",
 )
 
+_ELSEWHERE = ("ray.", "dask.", "modal.", "triton.", "pyspark.")
+"""Of these a function is run in another process, on another machine or as another language."""
+
 _SKIPPING = ("pytest.mark.skip", "pytest.mark.skipif", "unittest.skip", "unittest.skipIf", "unittest.skipUnless")
 
 
@@ -99,6 +102,8 @@ def decorate(machine: Machine, decorator: ir.Expr, value: Value, node: Any, fram
         # It registers the class, or adds to it: what is asked of an instance may be answered elsewhere.
         value.bases, value.order = [*value.bases, UNKNOWN], None
         return value
+    if isinstance(value, Function) and frame.function is None and not (path or "").startswith(_ELSEWHERE):
+        frame.namespace.handed.append((value, frame.owner))
     return UNKNOWN
 
 

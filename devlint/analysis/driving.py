@@ -26,7 +26,7 @@ class Driving:
             project.dependencies.setdefault(path, set()).update(found)
             for imported in found:
                 self.importers.setdefault(imported, set()).add(path)
-        programs = (path for path in targets if self.is_program(path))
+        programs = (path for path in targets if self.is_program(path) and not self.is_self_test(path))
         self.driven = {imported for path in programs for imported in self.imports[path]}
 
     def is_program(self, path: str) -> bool:
@@ -38,6 +38,13 @@ class Driving:
         if path in self.importers and not module.has_main_guard:
             return False
         return is_program(module, source.kind != "python")
+
+    def is_self_test(self, path: str) -> bool:
+        """Whether what a file does as a program is a trial of what others import from it: it names no device and moves
+        nothing, while around it something does. What such a trial reaches on the CPU is not its own."""
+        if path not in self.importers or moves(self._project, path):
+            return False
+        return self.is_program(path) and not self.stays_on_cpu(path)
 
     def chosen_among(self, path: str) -> set[str]:
         """The names that the programs call which import a file and move something.

@@ -109,18 +109,30 @@ _HARMLESS_STATEMENTS = frozenset(
 
 
 def protocol_entries(machine: Machine, namespace: Namespace) -> Iterator[Entry]:
-    """The classes and functions of a file that speak of devices and that no run has reached."""
+    """The classes and functions of a file that speak of devices and that no run has reached: a module that only what is
+    entered by protocol has built, and called with what nobody knows, is not reached by that.
+    """
     frame = Frame(namespace.names, None, namespace)
     for value in list(namespace.names.values()):
         if isinstance(value, Function):
             if value.frame.namespace is namespace and value.node.speaks and value.node not in machine.visited:
                 yield _function_entry(machine, value, frame)
-        elif isinstance(value, Class) and value.frame.namespace is namespace and value.node not in machine.visited:
-            if not value.node.speaks or (is_module_class(value) and is_for_tests(namespace.path, machine.project.root)):
+        elif isinstance(value, Class) and value.frame.namespace is namespace:
+            is_module = is_module_class(value)
+            if not value.node.speaks or (is_module and is_for_tests(namespace.path, machine.project.root)):
                 continue
-            if is_module_class(value):
+            is_new = value.node not in machine.visited
+            if is_module and (is_new or value.node not in machine.sighted):
                 yield Entry("class", value.node, _module_run(machine, value, frame))
-            yield from _method_entries(machine, value, frame)
+            if is_new:
+                yield from _method_entries(machine, value, frame)
+    for function, cls in list(namespace.handed):
+        if function.node in machine.visited:
+            continue
+        if cls is None:
+            yield _function_entry(machine, function, frame)
+        elif function.node.name not in ("__init__", "forward"):
+            yield Entry("method", function.node, _method_run(machine, cls, function, frame))
 
 
 def is_for_tests(path: str, root: str) -> bool:
@@ -138,12 +150,15 @@ def _method_entries(machine: Machine, cls: Class, frame: Frame) -> Iterator[Entr
         if name in ("__init__", "forward") and is_module_class(cls):
             continue
         if (method.node.speaks or is_hook(cls, name)) and method.node not in machine.visited:
+            yield Entry("method", method.node, _method_run(machine, cls, method, frame))
 
-            def run(method: Function = method) -> None:
-                if method.node not in machine.visited:
-                    run_method(machine, cls, method, frame)
 
-            yield Entry("method", method.node, run)
+def _method_run(machine: Machine, cls: Class, method: Function, frame: Frame) -> Callable[[], None]:
+    def run() -> None:
+        if method.node not in machine.visited:
+            run_method(machine, cls, method, frame)
+
+    return run
 
 
 def _function_entry(machine: Machine, function: Function, frame: Frame) -> Entry:
@@ -173,7 +188,7 @@ def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None
             return
         if cpu_is_assumed(machine):
             return  # who says so puts no module on a GPU
-        placed = (machine.placements != placements and _is_placed(instance)) or instance.module.unsure
+        placed = machine.placements != placements and _is_placed(instance)
         device = accelerator(machine)
         if not placed:
             _place(machine, cls, instance, device, frame)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.values import Class, Instance, Tensor, Unknown, Value, birth
+from devlint.analysis.values import Class, Function, Instance, Tensor, Unknown, Value, birth
 
 if TYPE_CHECKING:
     from devlint.analysis.choices import ChoiceKey
@@ -16,9 +16,10 @@ class Namespace:
     """A Python file of the project while it runs in one world: its global names.
 
     `deferred`: what it imports for type checkers only (module, level, member), by the name that it would get.
+    `handed`: functions that decorators of libraries have taken (`@app.route("/")`), each with its class, if any.
     """
 
-    __slots__ = ("path", "name", "package", "module", "names", "complete", "deferred")
+    __slots__ = ("path", "name", "package", "module", "names", "complete", "deferred", "handed")
 
     def __init__(self, path: str, name: str, package: str, module: ir.Module) -> None:
         self.path = path
@@ -28,6 +29,7 @@ class Namespace:
         self.names: dict[str, Value] = {}
         self.complete = False
         self.deferred: dict[str, tuple[str, int, str]] = {}
+        self.handed: list[tuple[Function, Class | None]] = []
 
 
 class Locals(dict[str, Value]):

@@ -20,6 +20,7 @@ from devlint.analysis.classes import (
 from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.instances import class_of, fields_as_dict
 from devlint.analysis.machine import text_of
+from devlint.analysis.module_names import names_of_module
 from devlint.analysis.parsed_options import lacks_option
 from devlint.analysis.unions import Union
 from devlint.analysis.values import (
@@ -36,6 +37,7 @@ from devlint.analysis.values import (
     Instance,
     Mapping,
     Method,
+    ModuleValue,
     Scalar,
     Sequence,
     Super,
@@ -249,6 +251,8 @@ def set_attribute_call(machine: Machine, call: Call) -> Value | None:
         assign_attribute(machine, value, known, new, call.node, call.frame)
     elif isinstance(value, Instance) and value.module is not None:
         machine.store.set(value.module, "unsure", True)
+        if isinstance(new, Instance) and new.module is not None:
+            machine.store.set(value.module, "children", [*(value.module.children or []), new])
     elif isinstance(value, Function):
         machine.store.put(value.attributes, ANY_NAME, UNKNOWN)
     elif isinstance(value, Instance) and isinstance(value.cls, Class):
@@ -291,6 +295,8 @@ def fields_of(machine: Machine, call: Call) -> Value | None:
         return fields_as_dict(value, isinstance(value.cls, External) or value.module is not None)
     if isinstance(value, Class):
         return own_attributes(value)
+    if isinstance(value, (External, ModuleValue)):
+        return names_of_module(value)
     return Unknown(value.path, value.named) if isinstance(value, Unknown) else Mapping({}, None, True)
 
 

@@ -191,6 +191,8 @@ class Machine:
         """Where options were given a default: it knows its place."""
         self.ran: set[ir.Node] = set()
         """The module classes that code which is entered by protocol called with tensors of its own, on the CPU."""
+        self.sighted: set[ir.Node] = set()
+        """The module classes of which programs built one, or that were called with something whose place is known."""
         self.settings: set[tuple[str, int, int]] = set()
         """Where files set a name to True: the value knows its place."""
         self.doubted: set[tuple[str, int, int]] = set()

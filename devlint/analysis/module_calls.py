@@ -11,7 +11,7 @@ from devlint.analysis.calls import invoke, untraced
 from devlint.analysis.classes import find, modelled
 from devlint.analysis.dispatch import METHODS, Call
 from devlint.analysis.machine import Crash
-from devlint.analysis.meeting import Part, meet, operands_in
+from devlint.analysis.meeting import Part, meet, operands_in, tensors_in
 from devlint.analysis.models import parallel
 from devlint.analysis.module_state import HIDDEN
 from devlint.analysis.modules import (
@@ -109,6 +109,8 @@ def class_forward(machine: Machine, value: Instance, call: Call) -> Value:
     found = find(value.cls, "forward")
     if found is not None and isinstance(found[0], Function):
         if machine.protocol and isinstance(value.cls, Class):
+            if any(tensor.device is not None for given in call.values() for tensor in tensors_in(given)):
+                machine.sighted.add(value.cls.node)
             if any(isinstance(given, Tensor) and given.device == "cpu" for given in call.positional):
                 machine.ran.add(value.cls.node)
         return invoke(machine, found[0], call, value, is_forward=True)

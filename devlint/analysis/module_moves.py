@@ -214,7 +214,7 @@ def move_one(machine: Machine, function: Instance, call: Call) -> Value:
 def _mark_left_behind(machine: Machine, instance: Instance, device: str | None, node: ir.Node, frame: Frame) -> None:
     module = instance.module
     assert module is not None
-    if device is None or module.unsure:
+    if device is None:
         return
     any_members = any(_has_any_members(instance.fields.get(name)) for name, kind in module.kinds.items() if kind)
     for name, value in list(instance.fields.items()):

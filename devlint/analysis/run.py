@@ -152,6 +152,8 @@ class _Runner:
         for world in sorted(worlds, key=lambda world: not world.has_cuda):
             machine = self.make_machine(self.project, world, self.wanted)
             machine.visited.update(self.led)
+            if last is not None:
+                machine.sighted.update(last.machine.sighted)
             now = Pass(world, machine)
             for path in self.targets:
                 if self.options.progress is not None:
@@ -172,10 +174,10 @@ class _Runner:
                         self._run_file(path, last, now, names)
             if last is not None:
                 take_imports(last, now)
-            for outcomes in now.outcomes.values():
+            for path, outcomes in now.outcomes.items():
                 for outcome in outcomes.values():
                     collected.extend(outcome.events.values())
-                if MAIN in outcomes:
+                if MAIN in outcomes and not self.driving.is_self_test(path):
                     self.led.update(dict.fromkeys(outcomes[MAIN].reached))
             for imported, events in machine.import_events.items():
                 kinds = {kind for kind, _ in machine.import_evidence.get(imported, ())}
@@ -249,6 +251,9 @@ class _Runner:
             outcomes[MAIN] = self._explore(
                 machine, run_program, budget, MAX_CHOICES_PROGRAM, deadline, path, earlier, keep=True
             )
+            if self.driving.is_self_test(path):
+                for node in outcomes[MAIN].reached:
+                    machine.visited.pop(node, None)
         else:
             machine.begin(budget, {})
             machine.state = State()
