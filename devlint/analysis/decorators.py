@@ -11,6 +11,7 @@ from devlint.analysis.dispatch import METHODS, MODELS, Call
 from devlint.analysis.fields import make_record
 from devlint.analysis.frames import Frame
 from devlint.analysis.giving_back import gives_back, records, written_since
+from devlint.analysis.handed import hand_over
 from devlint.analysis.remembering import remember_calls
 from devlint.analysis.state import SCRIPTED
 from devlint.analysis.values import (
@@ -102,8 +103,11 @@ def decorate(machine: Machine, decorator: ir.Expr, value: Value, node: Any, fram
         # It registers the class, or adds to it: what is asked of an instance may be answered elsewhere.
         value.bases, value.order = [*value.bases, UNKNOWN], None
         return value
-    if isinstance(value, Function) and frame.function is None and not (path or "").startswith(_ELSEWHERE):
-        frame.namespace.handed.append((value, frame.owner))
+    if isinstance(value, Function) and not (path or "").startswith(_ELSEWHERE):
+        if frame.function is None:
+            frame.namespace.handed.append((value, frame.owner))
+        else:
+            hand_over(machine, [value])
     return UNKNOWN
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from devlint.analysis.entries import is_program
 from devlint.analysis.project import Project
 from devlint.analysis.staying import moves
+from devlint.syntax import ir
 from devlint.syntax.walk import called_names
 
 
@@ -47,7 +48,8 @@ class Driving:
         return self.is_program(path) and not self.stays_on_cpu(path)
 
     def chosen_among(self, path: str) -> set[str]:
-        """The names that the programs call which import a file and move something.
+        """The names that the programs call which import a file and move something, and those that functions and classes
+        of the file call of which they call one.
 
         A class among them that none has built is one that another answer to an option builds.
         """
@@ -57,8 +59,17 @@ class Driving:
                 if program not in self._called:
                     module = self._project.module(program)
                     assert module is not None
-                    self._called[program] = called_names(module)
+                    self._called[program] = called_names(module.body)
                 names |= self._called[program]
+        own = self._project.module(path)
+        if names and own is not None:
+            defined = {part.name: part.body for part in own.body if isinstance(part, ir.Class)}
+            defined |= {part.name: part.body.statements for part in own.body if isinstance(part, ir.Function)}
+            waiting = [name for name in defined if name in names]
+            while waiting:
+                new = called_names(defined[waiting.pop()]) - names
+                waiting += [name for name in defined if name in new]
+                names |= new
         return names
 
     def stays_on_cpu(self, path: str) -> bool:

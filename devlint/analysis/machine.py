@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from devlint.analysis.entries import Built
     from devlint.analysis.frames import Frame, Namespace
     from devlint.analysis.project import Project
-    from devlint.analysis.values import Instance
+    from devlint.analysis.values import Function, Instance
     from devlint.worlds import World
 
 
@@ -211,6 +211,8 @@ class Machine:
         self.nothings: dict[Const, tuple[Site, str]] = {}  # what moves gave back, where, and what it is called
         self.gives_back: dict[ir.Function, bool] = {}
         """Whether the form of a function says that it gives back the function or class that it is given."""
+        self.taken: set[ir.Node] = set()
+        """The functions that only libraries have called, to which they were handed."""
         self.built: dict[Class, Built] = {}
         """What building an instance by protocol made, by class."""
         self.met: set[ir.Node] = set()
@@ -238,6 +240,8 @@ class Machine:
         self.joint: dict[ChoiceKey, list[dict[ChoiceKey, bool]]] = {}
         """What settles conditions of several undecided parts, by the first of these."""
         self.asked: set[ChoiceKey] = set()
+        self.handed: list[Function] = []
+        """Functions that were made in this run, and that libraries were given."""
         self.path: list[Choice] = []
         self.home: str | None = None
         self.given_device = "cuda:0" if self.world.has_cuda else "cpu"

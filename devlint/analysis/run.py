@@ -18,6 +18,7 @@ from devlint.analysis.driving import Driving
 from devlint.analysis.entries import Entry, is_for_tests, is_private_class, protocol_entries
 from devlint.analysis.events import DeviceUnavailable, Event
 from devlint.analysis.frames import Namespace
+from devlint.analysis.handed import run_handed
 from devlint.analysis.machine import FIRST_GPU, Crash, Machine, OutOfBudget
 from devlint.analysis.outcomes import (
     MAIN,
@@ -246,6 +247,7 @@ class _Runner:
                     default = getattr(machine.state, slot)
                     if default is not None and default.type != "cpu":
                         chosen.add(slot)
+                run_handed(machine, path)
 
             earlier = None if last is None else last.outcomes.get(path, {}).get(MAIN)
             outcomes[MAIN] = self._explore(
@@ -290,6 +292,7 @@ class _Runner:
                     machine.store.set(machine.state, slot, DeviceValue("?"))
                 forget_settings(machine, namespace, entry.node)
                 entry.run()
+                run_handed(machine, path)
 
             steps = 1000 + 15 * entry.rows
             earlier = None if last is None else last.outcomes.get(path, {}).get(entry.key)

@@ -29,6 +29,7 @@ from devlint.analysis.dispatch import (
     Iteration,
     on,
 )
+from devlint.analysis.handed import hand_over
 from devlint.analysis.host import let_arrive
 from devlint.analysis.lacking import LACKED, read_lacking
 from devlint.analysis.loads import part_of_load, take_for_data, take_for_weights
@@ -230,6 +231,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     """
     if name in _READ_BY_HOST or (name in _MOVES and call.unused):
         machine.elsewhere = True
+    hand_over(machine, call.values())
     if value in machine.parts:
         if name in _MOVES:
             part_moved(machine, value)

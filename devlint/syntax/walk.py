@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from devlint.syntax import ir
@@ -98,9 +98,9 @@ def _slots_below(cls: type) -> tuple[str, ...]:
     return tuple(slot for slot in reversed(ir.slots_of(cls)) if slot not in ("_lower", "_body"))
 
 
-def called_names(module: ir.Module) -> set[str]:
-    """Return the last names of all that a file calls: `Net` for `models.Net(3)`."""
-    return {last_name(node.function) for node in walk(module.body) if isinstance(node, ir.Call)}
+def called_names(body: Iterable[ir.Stmt]) -> set[str]:
+    """Return the last names of all that statements call: `Net` for `models.Net(3)`."""
+    return {last_name(node.function) for node in walk(body) if isinstance(node, ir.Call)}
 
 
 def calls(module: ir.Module) -> list[tuple[str, ir.Call]]:

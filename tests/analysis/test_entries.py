@@ -473,6 +473,30 @@ def test_a_class_that_an_option_would_have_chosen_is_entered(tmp_path: Path) -> 
     assert check([tmp_path / "library.py", tmp_path / "program.py"], Config(root=tmp_path)) == []
 
 
+def test_a_class_that_a_factory_would_have_built_is_entered(tmp_path: Path) -> None:
+    """What functions and classes of a driven file call of which the program calls one, in branches not taken."""
+    library = (
+        "import torch\nfrom torch import nn\n"
+        "class Wrong(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.w = torch.ones(2)\n    def forward(self, x):\n        return x * self.w\n"
+        "class Right(nn.Module):\n    def __init__(self, deep=0):\n        super().__init__()\n"
+        "        if deep > 3:\n            self.part = Inner()\n"
+        "    def forward(self, x):\n        return x * 2\n"
+        "class Inner(nn.Module):\n    def forward(self, x):\n        return x + torch.ones(2)\n"
+        "class Unused(nn.Module):\n    def forward(self, x):\n        return x + torch.ones(2)\n"
+        "def build(name):\n    if name == 'right':\n        return Right()\n    return Wrong()\n"
+    )
+    program = (
+        "import torch\nfrom library import build\n"
+        "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+        "print(build('right').to(device)(torch.ones(2, device=device)))\n"
+    )
+    (tmp_path / "library.py").write_text(library, encoding="utf-8")
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    told = as_expected(check([tmp_path / "library.py", tmp_path / "program.py"], Config(root=tmp_path)))
+    assert [(e.file, e.row, e.code) for e in told] == [("library.py", 6, "DEV501"), ("library.py", 18, "DEV303")]
+
+
 @pytest.mark.parametrize("name", ["test_field.py", "field_test.py", "tests/field.py", "pkg/testing/field.py"])
 def test_modules_for_tests_are_where_the_tests_put_them(name: str, tmp_path: Path) -> None:
     fake = (

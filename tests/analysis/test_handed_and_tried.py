@@ -216,6 +216,69 @@ class Solver:
 """,
 }
 
+CLOSURES = {
+    "what answers for a page": """
+import gradio as gr
+def main():
+    net = nn.Linear(3, 3)
+    def answer(text):
+        return net(torch.rand(1, 3))  # DEV303: gpu1 gpu2
+    page = gr.Interface(fn=answer, inputs="text", outputs="text")
+    net.to(device)
+    page.launch()
+if __name__ == "__main__":
+    main()
+""",
+    "a route that a factory makes": """
+from flask import Flask
+def create():
+    app = Flask(__name__)
+    @app.route("/ask")
+    def ask():
+        x = torch.rand(1, 3)  # DEV303: gpu1 gpu2
+        return str(net(x))
+    @app.route("/tell")
+    def tell():
+        return str(net(torch.rand(1, 3, device=device)))
+    return app
+create().run()
+""",
+    "a method of what nobody knows": """
+import gradio as gr
+with gr.Blocks() as page:
+    button = gr.Button()
+    button.click(lambda text: net(torch.rand(1, 3)))  # DEV303: gpu1 gpu2
+page.launch()
+""",
+    "what the program calls itself": """
+import somewhere
+def main():
+    def move(x, to=None):
+        y = torch.ones(3)
+        return y if to is None else (x + y.to(to)).sum()
+    def start(x):
+        return x + torch.ones(3)
+    somewhere.register(start)
+    print(move(torch.ones(3).to(device), device), start(torch.ones(3)))
+main()
+""",
+    "what needs a GPU that is not there": """
+import somewhere
+def main():
+    def answer(text):
+        return torch.rand(1, 3).cuda()
+    somewhere.register(answer)
+print(torch.cuda.is_available())
+main()
+""",
+}
+
+
+@pytest.mark.parametrize("name", CLOSURES)
+def test_functions_that_are_made_and_handed_to_libraries(name: str, tmp_path: Path) -> None:
+    text = HEAD + LOADED + CLOSURES[name]
+    assert found(text, tmp_path) == expected(text)
+
 
 @pytest.mark.parametrize("name", HANDED)
 def test_functions_that_decorators_of_libraries_take(name: str, tmp_path: Path) -> None:

@@ -407,6 +407,41 @@ def test_a_trainer_sets_the_mode_of_the_module(step: str, is_told: bool) -> None
     assert bool(clashes(f"{text}pl.Trainer(accelerator='gpu').fit(Model())\n")) is is_told
 
 
+COLLECTING = """\
+import torch
+import pytorch_lightning as pl
+from torch import nn
+class Model(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(2, 2)
+        self.kept = []
+        self.weight = torch.ones(2)
+    def validation_step(self, batch, i):
+        made = self.net(batch[0]).detach()
+        self.kept.append(made)
+        return {"made": made}
+    def on_validation_epoch_end(self):
+        pass
+"""
+ENDS = {
+    "what was collected": ("on_validation_epoch_end(self)", "torch.cat(self.kept)"),
+    "what steps gave back": ("validation_epoch_end(self, outputs)", "torch.cat([out['made'] for out in outputs])"),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_the_end_of_an_epoch_reads_what_the_steps_left(name: str) -> None:
+    head, read = ENDS[name]
+    text = COLLECTING.replace("on_validation_epoch_end(self)", head)
+    wrong = text.replace("        pass", f"        print(({read} * self.weight).sum())")
+    run = "pl.Trainer(accelerator='gpu').validate(Model())\n"
+    assert clashes(wrong + run)
+    assert not clashes(wrong + run, CPU)
+    assert not clashes(wrong.replace("self.weight)", "self.weight.to(self.device))") + run)
+    assert not clashes(wrong.replace(".detach()", ".detach().cpu()") + run)
+
+
 TRAINER = """\
 from transformers import Trainer
 class Weighted(Trainer):

@@ -42,7 +42,22 @@ if TYPE_CHECKING:
 
 MODEL: Final = "transformers.PreTrainedModel"
 _BATCH_HOOKS = frozenset("training_step validation_step test_step predict_step".split())
-_HOOKS = _BATCH_HOOKS | {"forward", "configure_optimizers", "on_train_start", "on_fit_start", "on_train_epoch_start"}
+_ENDS: Final = {
+    f"{prefix}{run}_epoch_end": step
+    for run, step in (
+        ("train", "training_step"),
+        ("training", "training_step"),
+        ("validation", "validation_step"),
+        ("test", "test_step"),
+        ("predict", "predict_step"),
+    )
+    for prefix in ("on_", "")
+}
+"""What is called after the steps of an epoch, and what these are called. Before Lightning 2.0 those without `on_` were
+given what the steps gave back."""
+_HOOKS = _BATCH_HOOKS.union(
+    _ENDS, ("forward", "configure_optimizers", "on_train_start", "on_fit_start", "on_train_epoch_start")
+)
 
 
 @models("lightning.Trainer", "pytorch_lightning.Trainer", "lightning.pytorch.Trainer")
@@ -115,7 +130,7 @@ def _runs(steps: tuple[str, ...]) -> Callable[[Machine, Instance, Call], Value |
         if constant(asked) not in _ACCELERATORS or not machine.has_cuda:
             return None
         if isinstance(module, Instance) and module.module is not None and isinstance(module.cls, Class):
-            for name in steps:
+            for name in (*steps, *(end for end, step in _ENDS.items() if step in steps)):
                 found = find(module.cls, name)
                 if found is not None and isinstance(found[0], Function):
                     enter_hook(machine, module.cls, module, found[0], call)
@@ -169,23 +184,40 @@ def enter_hook(machine: Machine, cls: Class, instance: Instance, method: Functio
     if method.node.name not in _HOOKS:
         call_value(machine, Bound(method, instance), call)
         return True
-    arguments: list[Value] = []
-    for name in method.node.parameters.positional[1:]:
+    step = find(cls, _ENDS.get(method.node.name, ""))
+    given: list[Value] = []
+    if step is not None and isinstance(step[0], Function):
+        result = _run_hook(machine, instance, step[0], device, call, given)
+        if isinstance(result, Tensor) and step[0].node.name == "training_step":
+            result = Mapping({"loss": result})
+        given = [Sequence("list", [result], True)]
+    _run_hook(machine, instance, method, device, call, given)
+    return True
+
+
+def _run_hook(
+    machine: Machine, instance: Instance, method: Function, device: str, call: Call, given: list[Value]
+) -> Value:
+    """Call a hook with what is given of its arguments, and a batch that stands on the device."""
+    names = method.node.parameters.positional[1:]
+    arguments = given[: len(names)]
+    for name in names[len(arguments) :]:
         if name in method.defaults:
             break
         arguments.append(_hook_argument(machine, name, device, call))
     if method.node.name in _BATCH_HOOKS:
         trains = method.node.name == "training_step"
         call_method(machine, instance, "train" if trains else "eval", Call([], {}, call.node, call.frame))
-    call_value(machine, Bound(method, instance), Call(arguments, {}, call.node, call.frame))
-    return True
+    return call_value(machine, Bound(method, instance), Call(arguments, {}, call.node, call.frame))
 
 
 def _hook_argument(machine: Machine, name: str, device: str, call: Call) -> Value:
     if "batch" in name and not name.endswith(("idx", "index", "nb")):
 
         def part() -> Tensor:
-            return Tensor(device, 64, machine.origin("input", call.node, call.frame, device, name), assumed=True)
+            return Tensor(
+                device, 64, machine.origin("input", call.node, call.frame, device, name), assumed=machine.protocol
+            )
 
         return Sequence("batch", [part(), part()], True)  # whose type nobody knows: a list, a tensor, a dict
     return Unknown(name)

@@ -9,6 +9,7 @@ from devlint.analysis.derived import Kept, Unbuilt
 from devlint.analysis.devices import device_of_default_type, legacy_error, resolve, use
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, METHODS, Call
 from devlint.analysis.events import InvalidDevice, LegacyType
+from devlint.analysis.handed import hand_over
 from devlint.analysis.leaves import NoGradient
 from devlint.analysis.machine import text_of
 from devlint.analysis.missing import gone
@@ -75,6 +76,7 @@ def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = N
         keeps = path.rpartition(".")[2][:1].isupper()  # a class may hold what it is given, and move it later
         moves = keeps or libraries.may_move(path) or "device" in arguments.keywords
         lose_modules(machine, arguments.values(), all_of_them=moves)
+        hand_over(machine, arguments.values())
         return _initialised(machine, path, arguments) if path.endswith(".__init__") else RESULT
     if "havoc" in row.flags:
         lose_modules(machine, arguments.values())
