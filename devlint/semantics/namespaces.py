@@ -62,6 +62,7 @@ _LIBRARIES = {
     "open_clip": "vision",
     "torchmetrics": "training",
     "transformers": "training",
+    "sentence_transformers": "training",
     "diffusers": "training",
     "accelerate": "training",
     "peft": "training",

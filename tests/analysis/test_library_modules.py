@@ -407,6 +407,42 @@ def test_a_trainer_sets_the_mode_of_the_module(step: str, is_told: bool) -> None
     assert bool(clashes(f"{text}pl.Trainer(accelerator='gpu').fit(Model())\n")) is is_told
 
 
+EMBEDDER = """\
+import torch
+from sentence_transformers import SentenceTransformer, util
+model = SentenceTransformer("all-MiniLM-L6-v2")
+other = torch.rand(1, 384)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("model.encode('a', convert_to_tensor=True) + other\n", True),
+        ("util.cos_sim(model.encode('a', convert_to_tensor=True), other)\n", True),
+        ("util.semantic_search(model.encode('a', convert_to_tensor=True), other)\n", False),
+        ("model.encode('a', convert_to_tensor=True) + other.to(model.device)\n", False),
+        ("torch.from_numpy(model.encode('a')) + other\n", False),
+        ("model.encode('a', convert_to_tensor=True, device='cpu') + other\n", False),
+        ("model = SentenceTransformer('b', device='cpu')\nmodel.encode('a', convert_to_tensor=True) + other\n", False),
+        ("model.encode('a', convert_to_tensor=input()) + other\n", False),
+    ],
+)
+def test_what_an_embedder_gives_is_where_it_is(text: str, is_told: bool) -> None:
+    assert bool(clashes(EMBEDDER + text)) is is_told
+    assert not clashes(EMBEDDER + text, CPU)
+
+
+def test_a_tokenizer_of_clip_gives_tensors_of_the_host() -> None:
+    text = (
+        "import open_clip\nimport torch\n"
+        "model, _, prepare = open_clip.create_model_and_transforms('ViT-B-32', device='cuda')\n"
+        "tokenizer = open_clip.get_tokenizer('ViT-B-32')\n"
+    )
+    assert clashes(text + "model.encode_text(tokenizer(['a']))\n")
+    assert not clashes(text + "model.encode_text(tokenizer(['a']).cuda())\n")
+
+
 COLLECTING = """\
 import torch
 import pytorch_lightning as pl
