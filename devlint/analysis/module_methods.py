@@ -19,7 +19,7 @@ from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models import parallel
 from devlint.analysis.module_calls import WITH_KWARGS, call_builtin, class_forward
 from devlint.analysis.module_modes import set_mode
-from devlint.analysis.module_moves import apply_registered, cast_module, move
+from devlint.analysis.module_moves import apply_registered, cast_module, change_type, move
 from devlint.analysis.modules import (
     MODULE_METHODS,
     builtin_path,
@@ -350,6 +350,7 @@ def _append(machine: Machine, value: Instance, name: str, call: Call) -> Value:
 
 
 on(BASE, "eval", "train")(set_mode)
+on(BASE, "type")(change_type)
 
 
 @on(
@@ -360,14 +361,13 @@ on(BASE, "eval", "train")(set_mode)
     "bfloat16",
     "requires_grad_",
     "share_memory",
-    "type",
     "compile",
 )
 def _itself(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     return cast_module(machine, value) if name in _CASTS else value
 
 
-_CASTS: Final = frozenset({"half", "float", "double", "bfloat16", "type"})
+_CASTS: Final = frozenset({"half", "float", "double", "bfloat16"})
 
 
 @on(BASE, "apply")

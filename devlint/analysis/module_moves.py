@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from devlint.analysis.access import call_value
 from devlint.analysis.bare_modules import holds_nothing
 from devlint.analysis.classes import find, is_open_class
-from devlint.analysis.devices import demand_gpu, given_device, is_device_like, resolve, use
+from devlint.analysis.devices import demand_gpu, given_device, is_device_like, legacy_error, resolve, use
 from devlint.analysis.dispatch import Call, method_models
+from devlint.analysis.events import LegacyType
 from devlint.analysis.machine import Crash
 from devlint.analysis.models import distributions
 from devlint.analysis.modules import (
@@ -41,6 +42,7 @@ from devlint.analysis.values import (
     constant,
     present,
 )
+from devlint.semantics import libraries
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site
@@ -328,6 +330,33 @@ def move(machine: Machine, value: Instance, name: str, call: Call) -> Value:
         return value
     note_module_moved(machine, value, device, call)
     move_module(machine, value, device, call.node, call.frame)
+    return value
+
+
+def change_type(machine: Machine, value: Instance, name: str, call: Call) -> Value:
+    """`module.type(torch.cuda.FloatTensor)` moves it to CUDA, `torch.FloatTensor` to the CPU; a dtype moves nothing."""
+    target = call.argument(0, "dst_type")
+    path = target.path if isinstance(target, External) else constant(target)
+    legacy = libraries.legacy_type(path) if isinstance(path, str) else None
+    if legacy is None:
+        if isinstance(target, External) or (isinstance(target, Scalar) and target.kind == "dtype"):
+            return cast_module(machine, value)
+        forget_places(machine, value)
+        return value
+    kind, _ = legacy
+    device: str | None = kind
+    if kind == "cuda":
+        error = legacy_error(machine, "torch.Tensor.type")
+        site = machine.site(call.node, call.frame)
+        machine.emit(LegacyType, site, error=error, text=str(path), operation=".type")
+        device = use(machine, kind, None, call.node, call.frame, ".type", kind="legacy")
+    if device == POISON:
+        poison_module(machine, value)
+    elif all((tensor.device or "").partition(":")[0] == kind for tensor, _, _ in registered(value)):
+        cast_module(machine, value)  # what is on a device of that kind stays there
+    else:
+        note_module_moved(machine, value, device, call)
+        move_module(machine, value, device, call.node, call.frame)
     return value
 
 

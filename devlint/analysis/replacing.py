@@ -10,7 +10,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, Call, on
-from devlint.analysis.values import Bound, Class, External, Function, Instance, Sequence, Value
+from devlint.analysis.values import (
+    UNKNOWN,
+    Bound,
+    Class,
+    External,
+    Function,
+    Instance,
+    ModuleValue,
+    Sequence,
+    Value,
+)
 from devlint.semantics import libraries
 from devlint.syntax import ir
 
@@ -53,34 +63,73 @@ def registers_elsewhere(machine: Machine) -> bool:
     return not _REGISTERING.isdisjoint(machine.state.replaced)
 
 
-def start_patch(machine: Machine, patcher: Instance) -> Value:
-    """Put in the place of something of torch what a patcher has for it; returns that."""
-    target = patcher.state["target"]
+def start_patch(machine: Machine, patcher: Instance, frame: Frame) -> Value:
+    """Put in the place of something of a library, or of the project's own, what a patcher has for it; returns that."""
     new: Value = patcher.state["new"]
-    before = machine.state.replaced
-    machine.store.put(patcher.state, "before", before.get(target))
-    machine.store.set(machine.state, "replaced", {**before, target: new})
+    names, name = _patched(machine, patcher, frame)
+    if names is None:
+        before = machine.state.replaced.get(name)
+        machine.store.set(machine.state, "replaced", {**machine.state.replaced, name: new})
+    else:
+        before = names.get(name)
+        machine.store.put(names, name, new)
+    machine.store.put(patcher.state, "before", before)
     machine.store.epoch += 1
     return new
 
 
-def stop_patch(machine: Machine, patcher: Instance) -> None:
+def stop_patch(machine: Machine, patcher: Instance, frame: Frame) -> None:
     """Put back what was there before."""
-    target, before = patcher.state["target"], patcher.state.get("before")
-    others = {path: held for path, held in machine.state.replaced.items() if path != target}
-    machine.store.set(machine.state, "replaced", others if before is None else {**others, target: before})
+    before = patcher.state.get("before")
+    names, name = _patched(machine, patcher, frame)
+    if names is None:
+        others = {path: held for path, held in machine.state.replaced.items() if path != name}
+        machine.store.set(machine.state, "replaced", others if before is None else {**others, name: before})
+    elif before is None:
+        machine.store.remove(names, name)
+    else:
+        machine.store.put(names, name, before)
     machine.store.epoch += 1
+
+
+def _patched(machine: Machine, patcher: Instance, frame: Frame) -> tuple[dict[str, Value] | None, str]:
+    """The names of a module or class of the project of which a patcher replaces one, and that one; of what a library
+    defines None, and its dotted name."""
+    path, _, name = patcher.state["target"].rpartition(".")
+    owner: Value | None = patcher.state.get("owner")
+    parts = path.split(".")
+    count = len(parts)
+    while owner is None and count:
+        owner = machine.project.import_module(machine, ".".join(parts[:count]), 0, frame.namespace)
+        count -= owner is None
+    for part in parts[count:] if "owner" not in patcher.state and owner is not None else ():
+        held = _names_of(owner)
+        if held is None:
+            owner = External(f"{owner.path}.{part}") if isinstance(owner, External) else UNKNOWN
+        else:
+            owner = held.get(part, UNKNOWN)
+    names = _names_of(owner)
+    if names is None:
+        path = owner.path if isinstance(owner, External) else path
+        return None, libraries.canonical(f"{path}.{name}")
+    return names, name
+
+
+def _names_of(owner: Value | None) -> dict[str, Value] | None:
+    if isinstance(owner, ModuleValue):
+        return owner.namespace.names
+    return owner.fields if isinstance(owner, Class) else None
 
 
 def run_patched(machine: Machine, function: Function, call: Call, run: Callable[[Call], Value]) -> Value:
     """Run a function that `@patch(...)` decorates, and give it the mocks."""
     held = function.attributes.get(PATCHED)
     patchers = [part for part in held.items if isinstance(part, Instance)] if isinstance(held, Sequence) else []
-    mocks = [start_patch(machine, part) for part in patchers]
+    mocks = [start_patch(machine, part, function.frame) for part in patchers]
     given = [mock for mock, part in zip(mocks, patchers, strict=True) if not part.state["is_given"]]
     inner = Call([*call.positional, *given], call.keywords, call.node, call.frame, call.open, call.unused)
     try:
         return run(inner)
     finally:
         for part in reversed(patchers):
-            stop_patch(machine, part)
+            stop_patch(machine, part, function.frame)

@@ -344,6 +344,8 @@ def legacy_move(machine: Machine, value: Tensor, path: str, call: Call) -> Value
     site = machine.site(call.node, call.frame)
     error = legacy_error(machine, "torch.Tensor.type")
     machine.emit(LegacyType, site, error=error, text=path, operation=".type")
+    if value.device is not None and value.device.startswith("cuda:") and machine.device_count:
+        return _cast(value, (libraries.legacy_type(path) or ("", None))[1])  # what is on a GPU stays on that one
     device = use(machine, "cuda", None, call.node, call.frame, ".type", kind="legacy")
     return Tensor(POISON) if device == POISON else moved(machine, value, device, call)
 

@@ -13,8 +13,18 @@ from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
 from devlint.analysis.machine import Crash, text_of
 from devlint.analysis.models.contexts import Entered
 from devlint.analysis.replacing import PATCHED, start_patch, stop_patch
-from devlint.analysis.values import NONE, UNKNOWN, Bound, Class, External, Function, Instance, Sequence, Value
-from devlint.semantics import libraries
+from devlint.analysis.values import (
+    NONE,
+    UNKNOWN,
+    Bound,
+    Class,
+    External,
+    Function,
+    Instance,
+    ModuleValue,
+    Sequence,
+    Value,
+)
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -60,32 +70,36 @@ _MOCK: Final = "unittest.mock.Mock"
 
 @models(_PATCH, "mock.patch")
 def patch_by_name(machine: Machine, call: Call) -> Value:
-    """`patch("torch.cuda.is_available", return_value=False)`; what the project defines is not looked up by names."""
-    target = text_of(call.argument(0, "target"))
-    return _patcher(machine, target, 1, call)
+    """`patch("torch.cuda.is_available", return_value=False)`."""
+    return _patcher(machine, None, text_of(call.argument(0, "target")), 1, call)
 
 
 @models(f"{_PATCH}.object", "mock.patch.object")
 def patch_member(machine: Machine, call: Call) -> Value:
     """`patch.object(torch.cuda, "is_available", return_value=False)`."""
     owner, name = call.argument(0, "target"), text_of(call.argument(1, "attribute"))
+    if isinstance(owner, (ModuleValue, Class)):
+        return _patcher(machine, owner, name, 2, call)
     path = path_of(owner) if isinstance(owner, External) and name is not None else None
-    return _patcher(machine, None if path is None else f"{path}.{name}", 2, call)
+    return _patcher(machine, None, None if path is None else f"{path}.{name}", 2, call)
 
 
-def _patcher(machine: Machine, target: str | None, at: int, call: Call) -> Value:
-    """A context in which something of torch is another, the argument `at` or a mock; unknown for all else."""
+def _patcher(machine: Machine, owner: ModuleValue | Class | None, target: str | None, at: int, call: Call) -> Value:
+    """A context in which something, `target` by its dotted name or as a name of `owner`, is the argument `at` or a
+    mock; unknown where it is not known what."""
     new = call.given(at, "new")
     if new is None and "return_value" in call.keywords and "side_effect" not in call.keywords:
         new = Instance(External(_MOCK), machine.site(call.node, call.frame))
         new.state["return_value"] = call.keywords["return_value"]
-    if target is None or not target.startswith("torch."):
+    if target is None:
         return UNKNOWN
     effect = call.keywords.get("side_effect")
     if new is None:
         new = effect if isinstance(effect, (Function, Bound)) else UNKNOWN
     made = Instance(External(_PATCH), machine.site(call.node, call.frame))
-    made.state.update(target=libraries.canonical(target), new=new, is_given=call.given(at, "new") is not None)
+    made.state.update(target=target, new=new, is_given=call.given(at, "new") is not None)
+    if owner is not None:
+        made.state["owner"] = owner
     return made
 
 
@@ -101,25 +115,25 @@ def call_mock(machine: Machine, instance: Instance, call: Call) -> Value:
 @on(ENTER, _PATCH)
 def enter_patch(machine: Machine, value: Instance, target: Value | None, node: ir.Node, frame: Frame) -> Entered:
     """`with patch(...)`: callers get the new one until the block is left."""
-    return start_patch(machine, value), lambda: stop_patch(machine, value)
+    return start_patch(machine, value, frame), lambda: stop_patch(machine, value, frame)
 
 
 @method_models(_PATCH, "start")
 def start(machine: Machine, instance: Instance, call: Call) -> Value:
     """`patcher.start()`, until `patcher.stop()`."""
-    return start_patch(machine, instance)
+    return start_patch(machine, instance, call.frame)
 
 
 @method_models(_PATCH, "stop")
 def stop(machine: Machine, instance: Instance, call: Call) -> Value:
     """`patcher.stop()`."""
-    stop_patch(machine, instance)
+    stop_patch(machine, instance, call.frame)
     return NONE
 
 
 @method_models(_PATCH, "__call__")
 def decorate_with_patch(machine: Machine, instance: Instance, call: Call) -> Value:
-    """`@patch(...)`: something of torch is another while the function runs, which is given the mock; or while the tests
+    """`@patch(...)`: something is another while the function runs, which is given the mock; or while the tests
     of a class run."""
     decorated = call.positional[0] if call.positional else UNKNOWN
     if isinstance(decorated, Function):
