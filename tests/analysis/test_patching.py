@@ -48,6 +48,50 @@ def test_monkeypatch(patch: str) -> None:
     assert clashes(TEST.format(fixture="monkeypatch", patch=patch)) == PATCHES[patch]
 
 
+OWN = """
+import torch
+from unittest import mock
+from places import net_on
+
+@mock.patch("{target}"{given})
+def test_while(*mocks):
+    net_on()(torch.zeros(3, 2, device="cuda"))
+
+def test_after():
+    test_while()
+    net_on()(torch.zeros(3, 2, device="cuda"))
+"""
+OWN_PLACES = """
+import torch
+class Places:
+    @staticmethod
+    def first():
+        return torch.device("cpu")
+def place():
+    return Places.first() if torch.cuda.is_available() else torch.device("cpu")
+def net_on():
+    return torch.nn.Linear(2, 2).to(place())
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "given", "rows"),
+    [
+        ("places.place", "", [12]),
+        ("places.place", ", lambda: torch.device('cuda')", [12]),
+        ("places.Places.first", ", new=staticmethod(lambda: torch.device('cuda'))", [12]),
+        ("places.place", ", lambda: torch.device('cpu')", [8]),
+        ("places.other", "", [8]),
+        ("places.torch.device", ", lambda name: 'cuda'", [12]),
+        ("elsewhere.place", "", [8]),
+    ],
+)
+def test_patches_of_own_names(target: str, given: str, rows: list[int]) -> None:
+    """Where a patch names what the project defines, callers get the new one until the test ends."""
+    found = analysed({"places.py": OWN_PLACES, "test_places.py": OWN.format(target=target, given=given)}).events
+    assert sorted({e.site.row for e in found if isinstance(e, MixedDevices) and e.world == "gpu1"}) == rows
+
+
 def test_other_parameters() -> None:
     """Only pytest's own fixture is known by its name."""
     text = TEST.format(fixture="patcher", patch="patcher.setattr(places, 'place', None)")
