@@ -235,13 +235,15 @@ class NameUnbound(Event):
     """A name that this world leaves unbound was read.
 
     `guard`: the branch under which alone it is bound. `device_position`: it stands where a device is expected
-    (`torch.device(cpu)`). `bound_later`: it is bound further down.
+    (`torch.device(cpu)`). `bound_later`: it is bound further down. `further`: how many more names of that branch are
+    read after it.
     """
 
     name: str = ""
     guard: Site | None = None
     device_position: bool = False
     bound_later: bool = False
+    further: int = 0
 
 
 @dataclass(frozen=True, slots=True)

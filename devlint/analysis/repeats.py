@@ -1,7 +1,7 @@
 """The same mistake told again: what one mend cures is one finding, where it is first met.
 
-One mend cures what was read in one row of tensors that one move, or one creation, has put on the accelerator, and what
-meets one module that nobody ever moves.
+One mend cures what was read in one row of tensors that one move, or one creation, has put on the accelerator, what
+meets one module that nobody ever moves, and all names that one branch alone binds.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from devlint.analysis.events import Event, MixedDevices, Site, ToHost
+from devlint.analysis.events import Event, MixedDevices, NameUnbound, Site, ToHost
 
 E = TypeVar("E", bound=Event)
 
@@ -18,7 +18,8 @@ E = TypeVar("E", bound=Event)
 def first_of_each(events: Iterable[Event]) -> list[Event]:
     """Leave out what says the same again; the first of each knows how many more there are."""
     kept = _first(events, ToHost, _row, lambda event, count: dataclasses.replace(event, again=count))
-    return _first(kept, MixedDevices, _unmoved, lambda event, count: dataclasses.replace(event, further=count))
+    kept = _first(kept, MixedDevices, _unmoved, lambda event, count: dataclasses.replace(event, further=count))
+    return _first(kept, NameUnbound, _branch, lambda event, count: dataclasses.replace(event, further=count))
 
 
 def _first(
@@ -64,6 +65,11 @@ def _unmoved(event: MixedDevices) -> tuple[Any, ...] | None:
     if built is None or event.cause != "module-input" or event.culprit.device != "cpu":
         return None
     return built.key, event.root.path
+
+
+def _branch(event: NameUnbound) -> tuple[Any, ...] | None:
+    """The branch that alone binds a name, and the file that reads it."""
+    return None if event.guard is None else (event.guard.key, event.root.path)
 
 
 def _conditions(event: Event) -> set[tuple[str, bool, Site | None]]:

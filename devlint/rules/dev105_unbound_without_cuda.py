@@ -85,6 +85,8 @@ def unbound(event: NameUnbound, context: TextContext) -> Iterator[Diagnosis]:
         else:
             message = f"`{event.name}` is bound only under `{guard}`, and read here without it"
             notes = [Note(event.guard, f"`{event.name}` is bound under this condition alone")]
+        if event.further:
+            message += f" (with {event.further} more {'name' if event.further == 1 else 'names'} of that branch)"
         help_text = f"bind `{event.name}` in the other case too"
     elif event.bound_later:
         message = f"`{event.name}` is read before it is bound"
