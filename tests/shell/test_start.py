@@ -85,3 +85,12 @@ def test_each_command_that_is_there_has_help(name: str) -> None:
 
 def test_an_unknown_command_is_wrong_usage() -> None:
     assert CliRunner().invoke(cli, ["nonsense"]).exit_code == 2
+
+
+def test_as_a_module_it_imports_nothing_of_the_folder_that_it_lints(tmp_path: Path) -> None:
+    (tmp_path / "random.py").write_text("raise SystemExit('imported')\n")
+    (tmp_path / "a.py").write_text("import torch\n\nx = torch.zeros(3)\nx.to('meta')\nprint(x)\n")
+    command = [sys.executable, "-m", "devlint", "check", "--no-cache", "--output-format", "concise", "a.py"]
+    environment = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    assert "a.py:4" in done.stdout, done.stderr
