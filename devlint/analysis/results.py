@@ -335,7 +335,6 @@ _PLAIN: dict[str, Value] = {
     "dtype": DTYPE,
     "list": Sequence("list", [], True),
     "shape": Sequence("tuple", [SIZE, SIZE], True),
-    "array": Array(),
 }
 
 
@@ -345,8 +344,9 @@ def plain_result(row: Row, bound: dict[str, Any]) -> Value:
         return Sequence("list", [], True)
     if row.result == "tensor":
         return Tensor(None)
-    if row.result == "array" and row.rank != "unknown":
-        return _array(row, bound)
+    if row.result == "array":
+        # What a function computes may have no dimensions; what it reads or makes is an array.
+        return _array(row, bound) if row.rank != "unknown" else Array(None, None, row.effect == "host-library")
     if row.result.startswith("tuple("):
         return Sequence("tuple", [_PLAIN.get(part, UNKNOWN) for part in _split(row.result[6:-1])])
     return _PLAIN.get(row.result, UNKNOWN)
