@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import ANY_NAME, call_method, call_value
+from devlint.analysis.derived import Unbuilt
 from devlint.analysis.dispatch import (
     ASSIGN_ATTRIBUTE,
     ATTRIBUTE,
@@ -16,6 +17,7 @@ from devlint.analysis.dispatch import (
     METHODS,
     UNBOUND,
     Call,
+    MethodModel,
     on,
 )
 from devlint.analysis.module_state import ModuleState
@@ -362,10 +364,18 @@ def modelled(machine: Machine, instance: Instance, name: str, call: Call) -> Val
     for path in external_bases(instance.cls):
         model = METHODS.get(path, {}).get(name)
         if model is not None:
-            answer = model(machine, instance, call)
+            answer = ask(model, machine, instance, call)
             if answer is not None:
                 return answer
     return None
+
+
+def ask(model: MethodModel, machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """What a model says of a method; nothing is known of an object whose constructor never ran."""
+    try:
+        return model(machine, instance, call)
+    except Unbuilt:
+        return UNKNOWN
 
 
 def initialise_external(machine: Machine, cls: Class, instance: Instance, call: Call) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_method, iterate, truth
-from devlint.analysis.classes import external_bases, find
-from devlint.analysis.dispatch import METHODS, Call
+from devlint.analysis.classes import find, modelled
+from devlint.analysis.dispatch import Call
 from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import contains_key, delete_mapping_item
 from devlint.analysis.modules import has_member, is_dictionary
@@ -66,12 +66,11 @@ def contains(machine: Machine, container: Value, item: Value, node: ir.Node, fra
 
 
 def _instance_contains(machine: Machine, container: Instance, item: Value, node: ir.Node, frame: Frame) -> bool | None:
-    for path in external_bases(container.cls):
-        model = METHODS.get(path, {}).get("__contains__")
-        if model is not None:
-            return truth(machine, model(machine, container, Call([item], {}, node, frame)) or UNKNOWN)
     if find(container.cls, "__contains__") is not None:
         return truth(machine, call_method(machine, container, "__contains__", Call([item], {}, node, frame)))
+    answer = modelled(machine, container, "__contains__", Call([item], {}, node, frame))
+    if answer is not None:
+        return truth(machine, answer)
     return has_member(container, item) if container.module is not None and is_dictionary(container) else None
 
 

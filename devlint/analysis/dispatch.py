@@ -83,6 +83,7 @@ class Iteration:
 
 
 Model = Callable[["Machine", Call], "Value | None"]
+MethodModel = Callable[["Machine", Any, Call], "Value | None"]
 """Answers a call of an external name; None: no answer, ask the tables."""
 
 EVALUATE: Final[dict[type, Callable[[Machine, Any, Frame], Value]]] = {}
@@ -108,7 +109,7 @@ ENTER: Final[
 
 MODELS: Final[dict[str, Model]] = {}
 """Calls of external names, by canonical path."""
-METHODS: Final[dict[str, dict[str, Callable[[Machine, Any, Call], Value | None]]]] = {}
+METHODS: Final[dict[str, dict[str, MethodModel]]] = {}
 """Methods of instances of external classes: canonical class path -> method name -> model ("*" for all others)."""
 INSTANCE_ATTRIBUTES: Final[dict[str, Callable[[Machine, Any, str, Site], Value | None]]] = {}
 """Attributes of instances of external classes, by canonical class path."""

@@ -23,6 +23,7 @@ from devlint.analysis.models.frameworks import enter_hook, enter_step, is_hook
 from devlint.analysis.models.patching import fixtures
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.modules import forget_places, registered
+from devlint.analysis.outsiders import moved_by_programs
 from devlint.analysis.settings import MOVES
 from devlint.analysis.store import Delta
 from devlint.analysis.values import (
@@ -476,13 +477,17 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
 
 
 def _forget_what_others_move(machine: Machine, cls: Class, instance: Instance, entered: Function) -> None:
-    """Modules that another method moves, `def to(self, device): self.net.to(device)`, may be there by now."""
+    """Modules that another method moves, `def to(self, device): self.net.to(device)`, or a program of the project, may
+    be there by now."""
+    parts = {name: part for name, part in instance.fields.items() if isinstance(part, Instance) and part.module}
+    if not parts:
+        return
     moved = machine.project.moved_parts.get(cls.node)
     if moved is None:
         moved = machine.project.moved_parts[cls.node] = frozenset(_moved_parts(cls.node))
-    for name, mover in moved:
-        part = instance.fields.get(name)
-        if mover is not entered.node and isinstance(part, Instance) and part.module is not None:
+    movers = {name for name, mover in moved if mover is not entered.node}
+    for name, part in parts.items():
+        if name in movers or name in moved_by_programs(machine.project):
             if all(tensor.device in (None, "cpu") for tensor, _, _ in registered(part)):
                 forget_places(machine, part)
 

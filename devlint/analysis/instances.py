@@ -9,6 +9,7 @@ from devlint.analysis.access import call_method, call_value, iterate
 from devlint.analysis.attribute_dicts import HELD, keep_in_dict, replace_dict
 from devlint.analysis.classes import (
     annotations_of,
+    ask,
     bind,
     construct,
     external_bases,
@@ -275,10 +276,7 @@ def model_method(machine: Machine, value: Instance, name: str, call: Call, paths
                 return UNKNOWN  # a class of the user's own that did not call it
             model = methods.get(name) or methods.get("*")
             if model is not None:
-                try:
-                    answer = model(machine, value, call if name in methods else _named(call, name))
-                except Unbuilt:
-                    return UNKNOWN
+                answer = ask(model, machine, value, call if name in methods else _named(call, name))
                 if answer is not None:
                     return answer
     return library.method(machine, value, name, call, paths)

@@ -64,6 +64,8 @@ class Project:
         self._rows: tuple[str, list[str]] = ("", [])
         self.moved_parts: dict[ir.Class, frozenset[tuple[str, ir.Function]]] = {}
         """The attributes that methods of a class move, each with the method."""
+        self.moved_outside: frozenset[str] | None = None
+        """The attributes of other objects that the project's programs move, once that was asked."""
         self.given: dict[ir.Node, frozenset[str]] = {}
         """The attributes of a module class that its callers set by a method."""
         self.uses: dict[ir.Function, tuple[frozenset[str], tuple[str, ...]]] = {}

@@ -107,3 +107,18 @@ def test_updates_that_are_not_wholly_known(given: str) -> None:
 def test_defaults_that_are_not_known() -> None:
     run = Run(f"{CONTAINER}from elsewhere import given\nr = c.get('x', *given)\ns = c.pop('x', *given)\nt = c.calls")
     assert isinstance(run["r"], Unknown) and isinstance(run["s"], Unknown) and run.python("t") == []
+
+
+def test_views_that_never_called_their_constructor() -> None:
+    """Own methods come first; of the others nothing is known, for a model has kept nothing of the object."""
+    run = Run(
+        "from collections.abc import KeysView\n"
+        "class Own(KeysView):\n    def __init__(self, names):\n        self.names = names\n"
+        "    def __contains__(self, name):\n        return name in self.names\n"
+        "class Bare(KeysView):\n    def __init__(self, names):\n        self.names = names\n"
+        "a, b = 'x' in Own(['x']), 'x' in Own(['y'])\n"
+        "c = 'x' in Bare(['x'])\nd = list(Bare(['x']))\nlast = 1\n"
+    )
+    assert run.ended and (run.python("a"), run.python("b"), run.python("last")) == (True, False, 1)
+    with pytest.raises(NotConstant):
+        run.python("c")

@@ -446,6 +446,40 @@ def test_driven_files_are_entered_by_their_program_alone(tmp_path: Path) -> None
     assert [(e.row, e.code) for e in alone] == [(6, "DEV501")]
 
 
+OWNER = """
+import torch
+from torch import nn
+class Trainer:
+    def __init__(self, width):
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.net = nn.Linear(width, 2)
+    def step(self, rows):
+        return self.net(torch.tensor(rows, device=self.device).float())
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "codes"),
+    [
+        ("trainer.net = send(trainer.net)", []),
+        ("trainer.net.cuda()", []),
+        ("trainer.other.cuda()", ["DEV302"]),
+        ("net = send(trainer.net)", ["DEV302"]),
+        ("trainer.net = send(trainer.other)", ["DEV302"]),
+    ],
+)
+def test_programs_may_move_what_classes_hold_that_nobody_builds(
+    statement: str, codes: list[str], tmp_path: Path
+) -> None:
+    """A registry gives the program an object, of whose class nobody knows."""
+    (tmp_path / "trainers.py").write_text(OWNER, encoding="utf-8")
+    main = f"from registry import build, send\ndef main():\n    trainer = build()\n    {statement}\n"
+    guard = "if __name__ == '__main__':\n    main()\n"
+    (tmp_path / "main.py").write_text(main + guard, encoding="utf-8")
+    told = check([tmp_path / "main.py", tmp_path / "trainers.py"], Config(root=tmp_path))
+    assert [finding.code for finding in told if finding.location.filename.endswith("trainers.py")] == codes
+
+
 def test_a_class_that_an_option_would_have_chosen_is_entered(tmp_path: Path) -> None:
     """Of a driven file, the modules that the program names and has not built."""
     library = (

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.building import construct_builtin
-from devlint.analysis.derived import Kept, Unbuilt
+from devlint.analysis.classes import ask
+from devlint.analysis.derived import Kept
 from devlint.analysis.devices import device_of_default_type, legacy_error, resolve, use
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, METHODS, Call
 from devlint.analysis.events import InvalidDevice, LegacyType
@@ -240,7 +241,7 @@ def method(machine: Machine, value: Instance, name: str, arguments: Call, paths:
         bases = [path, row.base] if row is not None and row.base else [path]
         for base in bases:
             model = METHODS.get(base, {}).get(name) if base != path else None
-            answer = None if model is None else _answer(machine, model, value, arguments)
+            answer = None if model is None else ask(model, machine, value, arguments)
             if answer is not None:
                 return answer
             found = table.lookup(f"{base}.{name}")
@@ -264,15 +265,6 @@ def attribute_by_base(machine: Machine, value: Instance, name: str, site: Site) 
     row = table.lookup(libraries.canonical(value.cls.path)) if isinstance(value.cls, External) else None
     reads = INSTANCE_ATTRIBUTES.get(row.base) if row is not None and row.base else None
     return None if reads is None else reads(machine, value, name, site)
-
-
-def _answer(machine: Machine, model: Any, value: Instance, arguments: Call) -> Value | None:
-    """What a model says of a method; nothing is known of an object that was never built."""
-    try:
-        answer: Value | None = model(machine, value, arguments)
-    except Unbuilt:
-        return UNKNOWN
-    return answer
 
 
 def _of_module(machine: Machine, value: Instance, row: Row, arguments: Call) -> Value:
