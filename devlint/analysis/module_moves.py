@@ -219,8 +219,8 @@ def _mark_left_behind(machine: Machine, instance: Instance, device: str | None, 
     if device is None:
         return
     any_members = any(_has_any_members(instance.fields.get(name)) for name, kind in module.kinds.items() if kind)
-    for name, value in list(instance.fields.items()):
-        place = module.places.get(name)
+    for name, held in list(instance.fields.items()):
+        place, value = module.places.get(name), present(held)
         if place is None or module.kinds.get(name):
             continue
         if isinstance(value, Tensor):

@@ -25,6 +25,16 @@ class Net(nn.Module):
             x = layer(x)
         return x * self.scale
 """,
+    "a weight that is left out or not": """
+class Weighted(nn.Module):
+    def __init__(self, weight=None):
+        super().__init__()
+        self.weight = None if weight is None else torch.tensor(weight)  # DEV501: gpu1 gpu2
+    def forward(self, x):
+        if self.weight is not None:
+            x = x * self.weight.view(1, -1)
+        return x
+""",
     "a factory in its forward": """
 class Net(nn.Module):
     def forward(self, x):

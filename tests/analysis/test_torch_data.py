@@ -98,6 +98,19 @@ padded, lengths = next(iter(DataLoader(Data(), 2, collate_fn=collate)))
 a = padded  #= gpu
 b = lengths  #= cpu
 """,
+    "several at once": """
+class Data(Dataset):
+    def __init__(self):
+        self.rows = torch.zeros(4, 2)
+    def __len__(self):
+        return 4
+    def __getitem__(self, i):
+        return self.rows[i]
+    def __getitems__(self, indices):
+        return self.rows[indices].to(device)
+rows = next(iter(DataLoader(Data(), 2, collate_fn=lambda rows: rows.to(device) * 2)))
+a = rows  #= gpu
+""",
     "TensorDataset": """
 data = TensorDataset(torch.zeros(4, 2), torch.zeros(4, device=device))
 x, y = data[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.access import call_value, iterate
+from devlint.analysis.access import call_method, call_value, iterate
 from devlint.analysis.access import item as item_of
 from devlint.analysis.classes import find
 from devlint.analysis.derived import Kept
@@ -20,6 +20,7 @@ from devlint.analysis.rows import check_generator
 from devlint.analysis.state import Worker
 from devlint.analysis.values import (
     NONE,
+    NUMBER,
     POISON,
     SIZE,
     UNKNOWN,
@@ -164,7 +165,10 @@ def _batch(machine: Machine, value: Instance, call: Call) -> Value | None:
         if machine.worker is not None and machine.worker.site is site:
             _check_held(machine, sample, site)
         if collate is not None:
-            batch = call_value(machine, collate, call.with_arguments([Sequence("list", [sample, _copy(sample)], True)]))
+            # A dataset out of sight may have `__getitems__`, and give samples in whatever form.
+            kind = "list" if sample is not UNKNOWN else "batch"
+            given = _samples(machine, dataset, call) or Sequence(kind, [sample, _copy(sample)], True)
+            batch = call_value(machine, collate, call.with_arguments([given]))
         else:
             batch = collated(machine, sample, call) if value.state["batched"] else sample
             if value.state["of_one"]:
@@ -176,6 +180,13 @@ def _batch(machine: Machine, value: Instance, call: Call) -> Value | None:
         return None
     pins = constant(_kept(value, "pin_memory")) is True and machine.has_cuda
     return _pinned(machine, value, batch, call) if pins else batch
+
+
+def _samples(machine: Machine, dataset: Value, call: Call) -> Value | None:
+    """What a dataset of the program gives for several indices at once; None if it does not say."""
+    if not isinstance(dataset, Instance) or find(dataset.cls, "__getitems__") is None:
+        return None
+    return call_method(machine, dataset, "__getitems__", call.with_arguments([Sequence("list", [NUMBER], True)]))
 
 
 def _check_held(machine: Machine, sample: Value, loader: Site) -> None:
