@@ -22,6 +22,7 @@ from devlint.analysis.values import (
     POISON,
     SLICE,
     SOME_RANK,
+    UNKNOWN,
     Array,
     Const,
     Scalar,
@@ -48,8 +49,11 @@ def tensor_item(machine: Machine, value: Tensor, index: Value, node: ir.Node, fr
         return Tensor(None)  # an empty tensor keeps the place for what comes later
     if value.rank == 0 and (isinstance(index, Scalar) or (isinstance(index, Const) and type(index.value) is int)):
         raise Crash("IndexError")  # it was a number before there were tensors without dimensions
-    if isinstance(index, Const) and isinstance(index.value, str) and value.rank is not None and not value.assumed:
-        raise Crash("TypeError" if value.rank else "IndexError")
+    if isinstance(index, Const) and isinstance(index.value, str):
+        if value.assumed:
+            return UNKNOWN  # it is no tensor, and who knows where what it holds has been put
+        if value.rank is not None:
+            raise Crash("TypeError" if value.rank else "IndexError")
     if value.device is not None:
         for used in indices:
             if used.device not in (None, "cpu", value.device) and not _is_number(used):

@@ -35,6 +35,17 @@ class Weighted(nn.Module):
             x = x * self.weight.view(1, -1)
         return x
 """,
+    "inputs that are no tensors": """
+import numpy as np
+class Labels(nn.Module):
+    def forward(self, entries, info):
+        scales = info.data.numpy()[:, 2]
+        found = []
+        for i, entry in enumerate(entries):
+            boxes = entry["boxes"][:3] * scales[i]
+            found.append(np.hstack((i * np.ones((2, 1)), boxes)))
+        return found, info + torch.ones(2)  # DEV303: gpu1 gpu2
+""",
     "a factory in its forward": """
 class Net(nn.Module):
     def forward(self, x):
