@@ -22,6 +22,7 @@ from devlint.analysis.host import note_wait
 from devlint.analysis.machine import Crash
 from devlint.analysis.narrowing import narrow
 from devlint.analysis.option_names import asks_for_gpu, is_gpu_flag, is_gpu_option, speaks_of_gpu
+from devlint.analysis.presets import tested
 from devlint.analysis.values import (
     BOOL,
     CUT,
@@ -249,6 +250,8 @@ def _note_joint(machine: Machine, first: Decision, later: list[Decision], answer
 
 def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) -> Decision:
     """Decide by a value that was already computed from `test`."""
+    if machine.presets and isinstance(value, Const):
+        value = tested(machine, value) or value
     kind = value.__class__
     if kind is Const:
         assert isinstance(value, Const)

@@ -22,6 +22,7 @@ from devlint.analysis.frames import Frame
 from devlint.analysis.leaves import NoGradient, may_lack
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import equal, none_of, texts_differ
+from devlint.analysis.presets import compared
 from devlint.analysis.tensors import compare_tensors
 from devlint.analysis.values import (
     BOOL,
@@ -111,7 +112,8 @@ def compare(machine: Machine, left: Value, right: Value, node: ir.Compare, frame
         elif left.value.__class__ is DeviceText or right.value.__class__ is DeviceText:
             compare_names(machine, symbol, left, right, node, frame)
         try:
-            return const(bool(COMPARE[symbol](left.value, right.value)))
+            answer = bool(COMPARE[symbol](left.value, right.value))
+            return (compared(machine, left, right, node, answer) if machine.presets else None) or const(answer)
         except TypeError as error:
             refuse_index(machine, node, frame, f"TypeError: {error}")
             raise Crash("TypeError") from None

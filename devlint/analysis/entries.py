@@ -24,6 +24,7 @@ from devlint.analysis.models.patching import fixtures
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.modules import forget_places, registered
 from devlint.analysis.outsiders import moved_by_programs
+from devlint.analysis.presets import preset
 from devlint.analysis.settings import MOVES
 from devlint.analysis.store import Delta
 from devlint.analysis.values import (
@@ -306,16 +307,19 @@ def construct_by_protocol(machine: Machine, cls: Class, frame: Frame) -> Value:
         parameters = init.node.parameters
         for name in [*parameters.positional[1:], *parameters.keyword]:
             default = init.defaults.get(name)
-            keywords[name] = _by_default(name, default)
+            keywords[name] = _by_default(machine, name, default)
     return call_value(machine, cls, Call([], keywords, cls.node, frame))
 
 
-def _by_default(name: str, default: Value | None) -> Value:
-    """What stands for an argument that nobody gives: a flag may be answered either way."""
+def _by_default(machine: Machine, name: str, default: Value | None) -> Value:
+    """What stands for an argument that nobody gives: a flag may be answered either way, and so may what is asked of a
+    number."""
     if default is None or not is_plain_default(name, default):
         return Unknown(name, True)
     if isinstance(default, Const) and isinstance(default.value, bool):
         return Unknown(name, True, default)
+    if isinstance(default, Const) and isinstance(default.value, (int, float)):
+        return preset(machine, name, default)
     return default
 
 

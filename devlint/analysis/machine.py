@@ -211,6 +211,8 @@ class Machine:
         self.nothings: dict[Const, tuple[Site, str]] = {}  # what moves gave back, where, and what it is called
         self.gives_back: dict[ir.Function, bool] = {}
         """Whether the form of a function says that it gives back the function or class that it is given."""
+        self.presets: dict[Const, str] = {}
+        """Numbers that are defaults of arguments which nobody gives, with the names of these."""
         self.taken: set[ir.Node] = set()
         """The functions that only libraries have called, to which they were handed."""
         self.built: dict[Class, Built] = {}

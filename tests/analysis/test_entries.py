@@ -671,3 +671,71 @@ def test_a_function_that_others_call_is_theirs_without_cuda(tmp_path: Path) -> N
     assert found(text, tmp_path) == []
     assert [e.code for e in found(text.replace(" if torch.cuda.is_available() else x", ""), tmp_path)] == ["DEV105"]
     assert [e.code for e in found(text[: text.index("def move")], tmp_path)] == ["DEV105"]
+
+
+PRESETS = {
+    "a number that a condition compares": """
+class Noisy(nn.Module):
+    def __init__(self, noise=0.0):
+        super().__init__()
+        self.noise = noise
+    def forward(self, x):
+        if self.noise > 0:
+            x = x + torch.randn(x.shape) * self.noise  # DEV303: gpu1 gpu2
+        return x
+""",
+    "a number that is a condition": """
+class Noisy(nn.Module):
+    def __init__(self, noise=0.0):
+        super().__init__()
+        self.noise = noise
+    def forward(self, x):
+        if self.noise:
+            x = x + torch.randn(x.shape) * self.noise  # DEV303: gpu1 gpu2
+        return x
+""",
+    "a way behind the one that the default takes": """
+class Returns(nn.Module):
+    def __init__(self, discount=1):
+        super().__init__()
+        self.discount = discount
+    def forward(self, x):
+        if self.discount == 1:
+            return x.sum()
+        return (x * self.discount ** torch.arange(len(x))).sum()  # DEV303: gpu1 gpu2
+""",
+    "a number of the program's own": """
+class Noisy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.noise = 0.0
+    def forward(self, x):
+        if self.noise > 0:
+            x = x + torch.randn(x.shape) * self.noise
+        return x
+""",
+    "a constructor builds what it says": """
+class Built(nn.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        self.mask = torch.ones(width) if width > 4 else None
+    def forward(self, x):
+        if self.mask is not None:
+            x = x + self.mask
+        return x
+""",
+}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_default_number_is_not_the_only_answer(name: str, tmp_path: Path) -> None:
+    text = HEAD + PRESETS[name]
+    assert found(text, tmp_path) == expected(text)
+
+
+def test_a_program_gives_numbers_itself(tmp_path: Path) -> None:
+    text = HEAD + PRESETS["a number that a condition compares"].replace("  # DEV303: gpu1 gpu2", "")
+    program = (
+        "device = 'cuda' if torch.cuda.is_available() else 'cpu'\nNoisy().to(device)(torch.ones(2, device=device))\n"
+    )
+    assert found(text + program, tmp_path) == []
