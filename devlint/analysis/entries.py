@@ -24,13 +24,12 @@ from devlint.analysis.models.patching import fixtures
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.modules import forget_places, registered
 from devlint.analysis.outsiders import moved_by_programs
-from devlint.analysis.presets import preset
+from devlint.analysis.presets import by_default
 from devlint.analysis.settings import MOVES
 from devlint.analysis.store import Delta
 from devlint.analysis.values import (
     Bound,
     Class,
-    Const,
     DeviceValue,
     Function,
     Instance,
@@ -307,20 +306,8 @@ def construct_by_protocol(machine: Machine, cls: Class, frame: Frame) -> Value:
         parameters = init.node.parameters
         for name in [*parameters.positional[1:], *parameters.keyword]:
             default = init.defaults.get(name)
-            keywords[name] = _by_default(machine, name, default)
+            keywords[name] = by_default(machine, name, default)
     return call_value(machine, cls, Call([], keywords, cls.node, frame))
-
-
-def _by_default(machine: Machine, name: str, default: Value | None) -> Value:
-    """What stands for an argument that nobody gives: a flag may be answered either way, and so may what is asked of a
-    number."""
-    if default is None or not is_plain_default(name, default):
-        return Unknown(name, True)
-    if isinstance(default, Const) and isinstance(default.value, bool):
-        return Unknown(name, True, default)
-    if isinstance(default, Const) and isinstance(default.value, (int, float)):
-        return preset(machine, name, default)
-    return default
 
 
 def build_once(machine: Machine, cls: Class, frame: Frame) -> Value:
@@ -428,16 +415,6 @@ class Built:
             machine.promoted.setdefault(key, choice)
         machine.contexts.update(self._contexts)
         machine.latest.update(self._latest)
-
-
-def is_plain_default(name: str, value: Value) -> bool:
-    """Whether a default says nothing of devices: it may then stand for what callers pass."""
-    if not isinstance(value, Const) or value.value is None:
-        return False
-    lowered = name.lower()
-    if any(word in lowered for word in ("device", "cuda", "gpu", "cpu")):
-        return False
-    return not (isinstance(value.value, str) and parse_device(value.value) is not None)
 
 
 def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> None:
