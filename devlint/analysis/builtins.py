@@ -131,6 +131,8 @@ def representation(machine: Machine, call: Call) -> Value | None:
 @models("builtins.format")
 def formatted(machine: Machine, call: Call) -> Value | None:
     """`format(x, spec)`."""
+    if call.positional and isinstance(call.positional[0], Tensor):
+        read_pending(machine, call.positional[0], "", call.node, call.frame)
     if len(call.positional) == 2 and constant(call.positional[1]) not in (..., ""):
         refuse_format(call.positional[0])
     return compute(machine, format, call.positional, call) or STRING

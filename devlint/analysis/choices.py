@@ -18,7 +18,7 @@ from devlint.analysis.devices import note_condition
 from devlint.analysis.dispatch import EVALUATE
 from devlint.analysis.events import Choice, Site
 from devlint.analysis.gpu_numbers import is_chosen
-from devlint.analysis.host import note_wait
+from devlint.analysis.host import note_wait, read_pending
 from devlint.analysis.machine import Crash
 from devlint.analysis.narrowing import narrow
 from devlint.analysis.option_names import asks_for_gpu, is_gpu_flag, is_gpu_option, speaks_of_gpu
@@ -268,6 +268,7 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
     elif kind is Tensor:
         assert isinstance(value, Tensor)
         note_wait(machine, value, "a condition", test, frame)
+        read_pending(machine, value, "", test, frame)
     answer = truth(machine, value)
     if answer is not None:
         note_condition(machine, value, test, frame)

@@ -13,6 +13,7 @@ from devlint.analysis.devices import counts_devices, indexed_device_name
 from devlint.analysis.dispatch import ATTRIBUTE, BINARY, CALL, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
 from devlint.analysis.formatting import refuse_formats
 from devlint.analysis.gpu_numbers import handed_on, note_name
+from devlint.analysis.host import read_pending
 from devlint.analysis.lacking import LACKED, ask_nothing, read_lacking
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import (
@@ -44,6 +45,7 @@ from devlint.analysis.values import (
     Method,
     Scalar,
     Sequence,
+    Tensor,
     Unknown,
     Value,
     const,
@@ -130,6 +132,9 @@ def const_method(machine: Machine, value: Const, name: str, call: Call) -> Value
     if name == "join" and len(call.positional) == 1:
         return _join(machine, value, call)
     if name == "format" and isinstance(value.value, str):
+        for given in call.positional:
+            if isinstance(given, Tensor):
+                read_pending(machine, given, "", call.node, call.frame)
         refuse_formats(value.value, call)
         return _format(machine, value, call)
     if name in ("ljust", "rjust", "center", "zfill", "expandtabs", "to_bytes"):

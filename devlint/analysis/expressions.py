@@ -16,6 +16,7 @@ from devlint.analysis.device_names import refuse_number
 from devlint.analysis.dispatch import EVALUATE, Call, evaluates
 from devlint.analysis.evidence import note_doubts
 from devlint.analysis.frames import Frame
+from devlint.analysis.host import read_pending
 from devlint.analysis.machine import OutOfBudget, forget_evidence
 from devlint.analysis.narrowing import is_used, narrow
 from devlint.analysis.parsed_options import hand_out
@@ -36,6 +37,7 @@ from devlint.analysis.values import (
     Mapping,
     Maybe,
     Scalar,
+    Sequence,
     Super,
     Tensor,
     Unknown,
@@ -73,7 +75,10 @@ def evaluate_attribute(machine: Machine, node: ir.Attribute, frame: Frame) -> Va
 def evaluate_subscript(machine: Machine, node: ir.Subscript, frame: Frame) -> Value:
     """`value[index]`."""
     value = EVALUATE[node.value.__class__](machine, node.value, frame)
-    return item(machine, value, EVALUATE[node.index.__class__](machine, node.index, frame), node, frame)
+    index = EVALUATE[node.index.__class__](machine, node.index, frame)
+    if index.__class__ is Tensor and value.__class__ is Sequence:
+        read_pending(machine, index, "", node, frame)
+    return item(machine, value, index, node, frame)
 
 
 @evaluates(ir.Slice)

@@ -13,6 +13,7 @@ from devlint.analysis.derived import Kept
 from devlint.analysis.devices import is_device_like, resolve, source_text
 from devlint.analysis.dispatch import Call, models, on
 from devlint.analysis.events import LoadWithoutMap
+from devlint.analysis.host import read_pending
 from devlint.analysis.machine import text_of
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models.copying import copied
@@ -379,13 +380,13 @@ def _file_key(source: Value | None) -> object:
 def save(machine: Machine, call: Call) -> Value:
     """`torch.save(obj, path)`: what is saved stays as it is now."""
     note_saved(machine, call.argument(0, "obj"), call)
-    return _keep(machine, call.argument(0, "obj"), call.argument(1, "f"))
+    return _keep(machine, call.argument(0, "obj"), call.argument(1, "f"), call)
 
 
 @models("pickle.dump", "cloudpickle.dump", "dill.dump")
 def pickled(machine: Machine, call: Call) -> Value:
     """`pickle.dump(obj, file)` keeps an object with all that it holds."""
-    return _keep(machine, call.argument(0, "obj"), call.argument(1, "file"))
+    return _keep(machine, call.argument(0, "obj"), call.argument(1, "file"), call)
 
 
 @models("pickle.load", "cloudpickle.load", "dill.load")
@@ -414,7 +415,9 @@ def unpickled_bytes(machine: Machine, call: Call) -> Value:
 _BYTES: Final = "devlint.pickled"
 
 
-def _keep(machine: Machine, content: Value | None, file: Value | None) -> Value:
+def _keep(machine: Machine, content: Value | None, file: Value | None, call: Call) -> Value:
+    for tensor in tensors_in(content) if content is not None else ():
+        read_pending(machine, tensor, "", call.node, call.frame)
     key = _file_key(file)
     if key is not None and content is not None:
         machine.store.put(machine.files, key, copied(content, {}))
