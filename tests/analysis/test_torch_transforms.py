@@ -41,6 +41,14 @@ def distance(a, b):
 points, centers = torch.rand(4, 3, device=device), torch.rand(2, 3)
 torch.vmap(lambda p: torch.vmap(lambda c: distance(p, c))(centers))(points)
 """,
+    "batches of both, and a function of torch": """
+rows, others = torch.rand(4, 3, device=device), torch.rand(4, 3)
+torch.vmap(torch.dot)(rows, others)  # DEV301: gpu1 gpu2
+""",
+    "a function of torch on rows": """
+rows = torch.rand(4, 3, device=device)
+a = torch.vmap(torch.dot)(rows, rows * 2)  #= gpu
+""",
     "numbers of a batch may meet numbers": """
 scale = torch.tensor(2.0)
 out = torch.vmap(lambda row: row * scale)(torch.rand(4, device=device))  #= gpu

@@ -59,7 +59,7 @@ def _transform(form: str) -> Model:
     def made_of(machine: Machine, call: Call) -> Value | None:
         """`torch.func.grad(f)`: a function that calls `f`."""
         function = call.argument(0, "func")
-        if not isinstance(function, (Function, Bound, Instance)):
+        if not isinstance(function, (Function, Bound, Instance, External)):
             return UNKNOWN
         made = Instance(External(_TRANSFORMED), machine.site(call.node, call.frame))
         number = call.argument(1, "argnums")
