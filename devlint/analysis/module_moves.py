@@ -11,6 +11,7 @@ from devlint.analysis.classes import find, is_open_class
 from devlint.analysis.devices import demand_gpu, given_device, is_device_like, legacy_error, resolve, use
 from devlint.analysis.dispatch import Call, method_models
 from devlint.analysis.events import LegacyType
+from devlint.analysis.filling import put_at
 from devlint.analysis.machine import Crash
 from devlint.analysis.models import distributions
 from devlint.analysis.modules import (
@@ -238,7 +239,7 @@ def _mark_left_behind(machine: Machine, instance: Instance, device: str | None, 
                 if any_members:
                     machine.store.set(tensor, "device", None)
                 elif not is_weight:
-                    _leave_behind(machine, tensor, device, _put_at(tensor, instance, place), frame, f"{name}[...]")
+                    _leave_behind(machine, tensor, device, put_at(tensor, instance, name, place), frame, f"{name}[...]")
                 elif tensor.device not in (None, device, POISON):
                     machine.store.set(
                         tensor,
@@ -260,16 +261,6 @@ def _leave_behind(machine: Machine, value: Tensor, device: str, place: Site, fra
     if value.device not in (None, device, POISON) and value.rank != 0:
         mark = Origin("left-behind", place, frame, machine.tick(), value.device, f"self.{name}", value.origin)
         machine.store.set(value, "origin", mark)
-
-
-def _put_at(tensor: Tensor, module: Instance, place: Site) -> Site:
-    """Where a tensor came into a plain container of a module: where the module's own method made it, if that was
-    after the container."""
-    origin = tensor.origin
-    made_here = origin is not None and origin.frame is not None and origin.frame.receiver is module
-    if origin is not None and made_here and origin.site.path == place.path and origin.site.row > place.row:
-        return origin.site
-    return place
 
 
 def _unregistered(value: Value, depth: int = 3) -> Iterator[tuple[Tensor, bool]]:
