@@ -283,7 +283,10 @@ def clash_in_check(
 
 
 def _guilty_accelerator(operands: Items[tuple[Tensor, Part]]) -> tuple[Tensor, Part]:
-    """Of tensors on two accelerators: the one that was placed by name, else the last."""
+    """Of tensors on two accelerators: the one that its module left behind, or that was placed by name, else the last."""
+    for pair in operands:
+        if pair[0].origin is not None and pair[0].origin.kind in ("left-behind", "unregistered"):
+            return pair
     for pair in reversed(operands):
         origin = pair[0].origin
         if origin is not None and origin.kind in ("placed", "moved") and not pair[0].assumed:
