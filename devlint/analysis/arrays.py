@@ -23,6 +23,7 @@ from devlint.analysis.dispatch import (
 from devlint.analysis.events import MoveOnArray
 from devlint.analysis.host import read_pending, read_through, to_host
 from devlint.analysis.meeting import tensors_in
+from devlint.analysis.missing import too_few
 from devlint.analysis.results import array_rank, reduced_rank
 from devlint.analysis.values import (
     DTYPE,
@@ -257,6 +258,16 @@ def where(machine: Machine, call: Call) -> Value | None:
         return None
     ranks = [rank for rank in map(array_rank, call.positional) if rank is not None]
     return Array(max(ranks), None, True) if ranks and (len(ranks) == 3 or max(ranks) > 0) else None
+
+
+@models("numpy.argmax", "numpy.argmin")
+def extreme_place(machine: Machine, call: Call) -> Value | None:
+    """`np.argmax(xs)` of a list with an item for each GPU: there may be none."""
+    given = call.argument(0, "a")
+    if isinstance(given, Sequence) and given.counted and not given.items and not given.open:
+        too_few(machine, 0, "ValueError", "attempt to get an extreme of an empty sequence", call.node, call.frame)
+        return NUMBER
+    return None
 
 
 @models("numpy.random.choice")

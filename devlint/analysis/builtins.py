@@ -268,6 +268,10 @@ def size(machine: Machine, call: Call) -> Value | None:
     if isinstance(value, Arguments):
         return ARGUMENT_COUNTS[1 - value.start] if value.start < 2 else COUNT
     known = length(value)
+    if known is not None and isinstance(value, Sequence) and value.counted:
+        site = machine.site(call.node, call.frame)
+        machine.counts.add(site.key)
+        return Const(known, site)
     if known is not None:
         return const(known)
     take_for_data(machine, value)

@@ -10,6 +10,7 @@ from devlint.analysis.devices import counts_devices
 from devlint.analysis.dispatch import Call, Iteration, models
 from devlint.analysis.events import ParallelDevice
 from devlint.analysis.machine import Crash
+from devlint.analysis.missing import too_few
 from devlint.analysis.plain import LAZY, ancestors, compute, index_number, join_all, pair, sequence
 from devlint.analysis.ranks import broadcast_rank
 from devlint.analysis.sequence_methods import in_order, take
@@ -283,6 +284,10 @@ def _extreme(name: str) -> Callable[[Machine, Call], Value | None]:
             return call.keywords["default"]
         if not items:
             if is_open:
+                return UNKNOWN
+            if isinstance(call.positional[0], Sequence) and call.positional[0].counted:
+                text = f"{name}() arg is an empty sequence"
+                too_few(machine, 0, "ValueError", text, call.node, call.frame)
                 return UNKNOWN
             raise Crash("ValueError")
         key = call.given(-1, "key")

@@ -51,7 +51,7 @@ RULE = Rule(
 `torch.cuda.current_device()`, `get_device_name()`, `get_device_properties()`, `get_device_capability()`,
 `set_device()`, `synchronize()`, `mem_get_info()` and others that initialise CUDA, reached in the world without a GPU.
 Also what takes it for granted that there is one among those that were counted: `batch // torch.cuda.device_count()`,
-or the first item of a list made by `range(torch.cuda.device_count())`.
+or the first or the greatest item of a list made by `range(torch.cuda.device_count())`.
 
 Not the harmless ones, which answer or do nothing there: `is_available`, `device_count`, `manual_seed`,
 `manual_seed_all`, `empty_cache`, `memory_allocated`, `max_memory_allocated`.
