@@ -283,7 +283,7 @@ def clash_in_check(
 
 
 def _guilty_accelerator(operands: Items[tuple[Tensor, Part]]) -> tuple[Tensor, Part]:
-    """Of tensors on two accelerators: the one that its module left behind, or that was placed by name, else the last."""
+    """Of tensors on two accelerators: the one that its module left behind, the one placed by name, else the last."""
     for pair in operands:
         if pair[0].origin is not None and pair[0].origin.kind in ("left-behind", "unregistered"):
             return pair
