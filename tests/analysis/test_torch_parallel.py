@@ -196,9 +196,9 @@ class Net(nn.Module):
     def __init__(self):
         super().__init__()
         self.layer = nn.Linear(3, 2)
-        self.scale = torch.ones(2, device=device)
+        self.scale = torch.ones(2, device=device)  # DEV501: gpu2
     def forward(self, x, y=None):
-        return self.layer(x) * self.scale  # DEV301: gpu2
+        return self.layer(x) * self.scale
 net = Net().to(device)
 count = torch.cuda.device_count()
 def run(*xs):
@@ -299,7 +299,7 @@ class Sharp(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         x, k = ctx.saved_tensors
-        return k * (1 - torch.tanh(x) ** 2) * g, None  # DEV301: gpu2
+        return k * (1 - torch.tanh(x) ** 2) * g, None
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -308,7 +308,7 @@ class Net(nn.Module):
     def forward(self, x):
         return Sharp().apply(self.layer(x), self.k)
 net = Net().to(device)
-net.k = net.k.to(device)
+net.k = net.k.to(device)  # DEV501: gpu2
 if torch.cuda.device_count() > 1:
     net = nn.DataParallel(net)
 net(torch.randn(4, 3, device=device)).sum().backward()
