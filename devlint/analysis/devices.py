@@ -284,6 +284,8 @@ def use(
         return None  # meta and friends: nothing is said about them
     count = machine.device_count
     if device_type != "cuda":
+        if machine.protocol and kind == "use":
+            raise Crash  # no world has it, so that none of them comes any further
         if machine.protocol:
             return None
         return unavailable(machine, device_type, index, site, operation, literal, kind, node=node)

@@ -90,6 +90,8 @@ class Project:
         """In which rows a file assigns its names at its top level, by file."""
         self.settable: dict[ir.Module, frozenset[str]] = {}
         """The global names that functions of a file set, by file."""
+        self.set_by_classes: dict[ir.Module, dict[str, frozenset[str]]] = {}
+        """The attributes that classes of a file let be set, by file and class."""
         self.movers: dict[ir.Module, dict[str, list[ir.Function | ir.Class]]] = {}
         """The functions and classes of a file that move its global names, by file and name."""
         self.starts_nccl: dict[ir.Node, bool] = {}

@@ -165,6 +165,7 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
     at_import = {(e.world, e.site.key) for e in found if isinstance(e, DeviceUnavailable) and e.at_import}
     refused = {e.site.key for e in found if isinstance(e, _CHECKED) and e.checked and e.world == "cpu"}
     told: dict[tuple[Any, ...], Site] = {}
+    given = {key for one in found if isinstance(one, MixedDevices) and _is_input(one) for key in _left_in_row(one)}
     kept: list[Event] = []
     for event in _first_reads(found):
         if isinstance(event, _CHECKED) and event.checked and event.site.key in refused:
@@ -173,6 +174,8 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
             if told.setdefault(_clash(event), event.root) != event.root:
                 continue
             if event.root == event.site and _is_echo(event, told):
+                continue
+            if not _is_input(event) and event.root == event.site and not given.isdisjoint(_left_in_row(event)):
                 continue
             left = _left_behind(event)
             if left is not None and told.setdefault(left, event.root) != event.root:
@@ -248,10 +251,21 @@ def _is_echo(event: MixedDevices, told: dict[tuple[Any, ...], Site]) -> bool:
     pair = (event.world, event.site.path, () if known else event.site.key, frozenset(_ways(event)))
     if told.setdefault(pair, event.site) != event.site:
         return True
-    if event.cause == "module-input":
+    if _is_input(event):
         return False  # each module is moved by itself
     left = [way for way in _ways(event) if way[0] == "cpu" and len(way) > 1]
     return any(told.setdefault((event.world, event.site.path, way), event.site) != event.site for way in left)
+
+
+def _is_input(event: MixedDevices) -> bool:
+    """Whether it is the input of a module that stands where the module is not."""
+    return event.cause == "module-input"
+
+
+def _left_in_row(event: MixedDevices) -> list[tuple[Any, ...]]:
+    """What was left on the CPU, and the row: what is given to a module there meets again what the module gives back."""
+    left = [way for way in _ways(event) if way[0] == "cpu" and len(way) > 1]
+    return [(event.world, event.root.path, event.root.row, way) for way in left]
 
 
 def _left_behind(event: MixedDevices) -> tuple[Any, ...] | None:

@@ -1,13 +1,15 @@
-"""Settings of a file: global names that its functions set, and its modules that they move."""
+"""Settings of a file: global names that its functions set, attributes that its classes let be set, and its modules that
+they move."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.modules import forget_places
-from devlint.analysis.values import UNKNOWN, Const, DeviceValue, Instance, Value
+from devlint.analysis.values import UNKNOWN, Class, Const, DeviceValue, Instance, Value
 from devlint.syntax import ir
-from devlint.syntax.walk import names_cpu, walk
+from devlint.syntax.walk import attribute_writes, last_name, names_cpu, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Namespace
@@ -26,6 +28,13 @@ def forget_settings(machine: Machine, namespace: Namespace, entered: ir.Function
         for name in _settable(machine, space.module):
             if name not in own and isinstance(space.names.get(name), (Const, DeviceValue)):
                 machine.store.put(space.names, name, UNKNOWN)
+        for owner, attributes in _set_by_classes(machine, space.module).items():
+            cls = space.names.get(owner)
+            if not isinstance(cls, Class):
+                continue
+            for name in attributes:
+                if isinstance(cls.fields.get(name), (Const, DeviceValue)):
+                    machine.store.put(cls.fields, name, UNKNOWN)
     first = entered.at.lineno
     for name, rows in _bindings(machine, namespace.module).items():
         if rows[0] < first < rows[-1] and name in namespace.names:
@@ -94,6 +103,30 @@ def _settable(machine: Machine, module: ir.Module) -> frozenset[str]:
     return known
 
 
+def _set_by_classes(machine: Machine, module: ir.Module) -> dict[str, frozenset[str]]:
+    """The attributes of each class of a file that its class methods set: `cls.device = device`."""
+    known = machine.project.set_by_classes.get(module)
+    if known is None:
+        known = machine.project.set_by_classes[module] = {}
+        for statement in module.body if _SET_BY_CLASS.search(module.text) else ():
+            if not isinstance(statement, ir.Class):
+                continue
+            found: set[str] = set()
+            for part in statement.body:
+                if isinstance(part, ir.Function) and "classmethod" in map(last_name, part.decorators):
+                    owner = part.parameters.positional[:1]
+                    for _, name, target in attribute_writes(part.body.statements):
+                        if name is not None and isinstance(target, ir.Name) and [target.id] == owner:
+                            found.add(name)
+            if found:
+                known[statement.name] = frozenset(found)
+    return known
+
+
+_SET_BY_CLASS: Final = re.compile(r"^[ \t]+cls\.\w+[ \t]*(:[^=\n]*)?=[^=]", re.MULTILINE)
+
+
 def may_have_settings(module: ir.Module) -> bool:
-    """Whether a function of a file may declare a name as `global`: else no body need be lowered to see which."""
-    return "global " in module.text
+    """Whether a function of a file may declare a name as `global`, or set an attribute of its class: else no body need
+    be lowered to see which."""
+    return "global " in module.text or _SET_BY_CLASS.search(module.text) is not None

@@ -360,8 +360,9 @@ def exports(module: str, name: str) -> bool:
 _FOR_GPUS = frozenset(
     "MultiScaleDeformableAttention amp_C apex awq_ext awq_inference_engine causal_conv1d cucim cudf cugraph cuml cupy "
     "diff_gaussian_rasterization diff_surfel_rasterization exllama_kernels exllamav2_kernels flash_attn flashinfer "
-    "fused_ssim gsplat lietorch_extras mamba_ssm nerfacc nvdiffrast nvidia pointnet2_ops pycuda selective_scan_cuda "
-    "simple_knn tensorrt tinycudann torch2trt torch_tensorrt transformer_engine".split()
+    "fused_ssim gsplat isaacgym isaacgymenvs isaaclab isaacsim lietorch_extras mamba_ssm nerfacc neural_renderer "
+    "nvdiffrast nvidia omni omniisaacgymenvs pointnet2_ops pycuda selective_scan_cuda simple_knn tensorrt tinycudann "
+    "torch2trt torch_tensorrt transformer_engine".split()
 )
 """Packages that are built for CUDA alone, by their own installation pages."""
 
@@ -369,7 +370,7 @@ _FOR_GPUS = frozenset(
 _FAIL_WITHOUT = frozenset(
     "MultiScaleDeformableAttention amp_C awq_ext awq_inference_engine causal_conv1d diff_gaussian_rasterization "
     "diff_surfel_rasterization exllama_kernels exllamav2_kernels flash_attn fused_ssim lietorch_extras mamba_ssm "
-    "pointnet2_ops selective_scan_cuda simple_knn tinycudann".split()
+    "neural_renderer pointnet2_ops selective_scan_cuda simple_knn tinycudann".split()
 )
 """Those of them that are compiled kernels, or import such at once: without CUDA they can't be built, nor imported."""
 

@@ -91,6 +91,7 @@ def test_who_asks_which_does_not_ask_whether(
 
 KERNELS = {
     "at once": ("from mamba_ssm import Mamba\n", []),
+    "a renderer": ("import neural_renderer as nr\n", []),
     "of the project's own": ("import iou3d_nms_cuda\n", []),
     "of a name that says so": ("from iou3d_nms_cuda import overlap\n", []),
     "no kernels, but a setting": ("from settings import use_cuda\n", ["error"]),

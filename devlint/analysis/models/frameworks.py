@@ -12,6 +12,7 @@ from devlint.analysis.derived import Kept
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
 from devlint.analysis.machine import Crash
 from devlint.analysis.models import library
+from devlint.analysis.models.driver import demand_half
 from devlint.analysis.models.torch_data import LOADER, PLACED
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.opaque import ask_for_fewer_bits
@@ -246,6 +247,8 @@ def _place(machine: Machine, value: Instance) -> str | None:
 @models(ACCELERATOR)
 def accelerator(machine: Machine, call: Call) -> Value:
     """`Accelerator()`: the GPU where there is one; each process that a launcher started has its own."""
+    if constant(call.keywords.get("mixed_precision")) == "fp16":
+        demand_half(machine)
     made = Instance(External(ACCELERATOR), machine.site(call.node, call.frame))
     made.state.update(arguments=dict(call.keywords), open=call.open or bool(call.positional))
     return made

@@ -18,7 +18,7 @@ from devlint.analysis.meeting import operand, tensors_in
 from devlint.analysis.missing import unavailable
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.module_state import ModuleState
-from devlint.analysis.modules import registered, submodules
+from devlint.analysis.modules import forget_places, registered, submodules
 from devlint.analysis.origins import Origin
 from devlint.analysis.values import (
     NONE,
@@ -63,7 +63,10 @@ def wrap(machine: Machine, call: Call) -> Value:
         return UNKNOWN
     made = Instance(External(DISTRIBUTED if distributed else DATA_PARALLEL), machine.site(call.node, call.frame))
     made.module = ModuleState()
-    return made if _enclose(machine, made, inner, call, distributed) else UNKNOWN
+    if _enclose(machine, made, inner, call, distributed):
+        return made
+    forget_places(machine, inner)  # who mends that may go on to move it
+    return UNKNOWN
 
 
 def initialise(machine: Machine, made: Instance, path: str, call: Call) -> bool:
