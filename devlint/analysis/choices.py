@@ -188,7 +188,7 @@ def _decide_parts(machine: Machine, test: ir.Bool, frame: Frame) -> Decision:
     for index, part in enumerate(test.values):
         decision = decide(machine, part, frame)
         if decision.truth is None:
-            later = _ask_later(machine, part, test.values[index + 1 :], frame, not test.is_and)
+            later = ask_later(machine, part, test.values[index + 1 :], frame, not test.is_and)
             if later is None:
                 return NO if test.is_and else YES
             if later:
@@ -206,7 +206,7 @@ def _decide_parts(machine: Machine, test: ir.Bool, frame: Frame) -> Decision:
     return YES if test.is_and else NO
 
 
-def _ask_later(
+def ask_later(
     machine: Machine, part: ir.Expr, rest: list[ir.Expr], frame: Frame, decisive: bool
 ) -> list[Decision] | None:
     """The later parts that are not decided either; None where one settles the condition, whatever the undecided is.

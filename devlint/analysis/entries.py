@@ -165,6 +165,8 @@ def _method_run(machine: Machine, cls: Class, method: Function, frame: Frame) ->
 def _function_entry(machine: Machine, function: Function, frame: Frame) -> Entry:
     def run() -> None:
         node = function.node
+        if is_for_tests(frame.namespace.path, machine.project.root):
+            machine.given_device = None  # what a test is given its fixtures make
         set_up(machine, None, None, function)
         arguments = Call([], fixtures(node), node, frame, open=True)
         invoke(machine, function, arguments, None)

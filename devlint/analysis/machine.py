@@ -246,8 +246,10 @@ class Machine:
         """Functions that were made in this run, and that libraries were given."""
         self.path: list[Choice] = []
         self.home: str | None = None
-        self.given_device = "cuda:0" if self.world.has_cuda else "cpu"
-        """What an entry point by protocol is given where it is given a device."""
+        self.proved: dict[str, bool] = {}
+        """Which flags of the user's the conditions around have answered, by their names."""
+        self.given_device: str | None = "cuda:0" if self.world.has_cuda else "cpu"
+        """What an entry point by protocol is given where it is given a device; None where nobody knows."""
         self.abroad = 0
         self.left_at: int | None = None
         self.trying: tuple[frozenset[str], ...] = ()

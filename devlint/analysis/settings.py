@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.modules import forget_places
-from devlint.analysis.values import UNKNOWN, Class, Const, DeviceValue, Instance, Value
+from devlint.analysis.values import PRESENT, UNKNOWN, Class, Const, DeviceValue, Instance, Value, is_none
 from devlint.syntax import ir
 from devlint.syntax.walk import attribute_writes, last_name, names_cpu, walk
 
@@ -20,7 +20,8 @@ def forget_settings(machine: Machine, namespace: Namespace, entered: ir.Function
     """Before code is entered by protocol: whoever calls it may have called what sets a device, a flag or None before,
     or call it before the file binds a name again below.
 
-    What the entered function sets itself (a value that it makes once) stays as it is.
+    What the entered function or class sets itself (a value that it makes once) stays as it is; what others keep in an
+    attribute that is None at first, the only object of its kind, is there.
     """
     own = entered.body.globals if isinstance(entered, ir.Function) else ()
     spaces = machine.with_settings if namespace in machine.with_settings else [namespace, *machine.with_settings]
@@ -30,11 +31,12 @@ def forget_settings(machine: Machine, namespace: Namespace, entered: ir.Function
                 machine.store.put(space.names, name, UNKNOWN)
         for owner, attributes in _set_by_classes(machine, space.module).items():
             cls = space.names.get(owner)
-            if not isinstance(cls, Class):
+            if not isinstance(cls, Class) or cls.node is entered:
                 continue
             for name in attributes:
-                if isinstance(cls.fields.get(name), (Const, DeviceValue)):
-                    machine.store.put(cls.fields, name, UNKNOWN)
+                first_value = cls.fields.get(name)
+                if isinstance(first_value, (Const, DeviceValue)):
+                    machine.store.put(cls.fields, name, PRESENT if is_none(first_value) else UNKNOWN)
     first = entered.at.lineno
     for name, rows in _bindings(machine, namespace.module).items():
         if rows[0] < first < rows[-1] and name in namespace.names:
@@ -104,7 +106,7 @@ def _settable(machine: Machine, module: ir.Module) -> frozenset[str]:
 
 
 def _set_by_classes(machine: Machine, module: ir.Module) -> dict[str, frozenset[str]]:
-    """The attributes of each class of a file that its class methods set: `cls.device = device`."""
+    """The attributes of each class of a file that its methods set for all: `cls.device = device`, or by its name."""
     known = machine.project.set_by_classes.get(module)
     if known is None:
         known = machine.project.set_by_classes[module] = {}
@@ -113,17 +115,19 @@ def _set_by_classes(machine: Machine, module: ir.Module) -> dict[str, frozenset[
                 continue
             found: set[str] = set()
             for part in statement.body:
-                if isinstance(part, ir.Function) and "classmethod" in map(last_name, part.decorators):
-                    owner = part.parameters.positional[:1]
+                if isinstance(part, ir.Function):
+                    owners = {statement.name}
+                    if "classmethod" in map(last_name, part.decorators):
+                        owners.update(part.parameters.positional[:1])
                     for _, name, target in attribute_writes(part.body.statements):
-                        if name is not None and isinstance(target, ir.Name) and [target.id] == owner:
+                        if name is not None and isinstance(target, ir.Name) and target.id in owners:
                             found.add(name)
             if found:
                 known[statement.name] = frozenset(found)
     return known
 
 
-_SET_BY_CLASS: Final = re.compile(r"^[ \t]+cls\.\w+[ \t]*(:[^=\n]*)?=[^=]", re.MULTILINE)
+_SET_BY_CLASS: Final = re.compile(r"^[ \t]+(cls|[A-Z]\w*)\.\w+[ \t]*(:[^=\n]*)?=[^=]", re.MULTILINE)
 
 
 def may_have_settings(module: ir.Module) -> bool:

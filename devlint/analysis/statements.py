@@ -23,6 +23,7 @@ from devlint.analysis.dispatch import ENTER, EVALUATE, Call, executes
 from devlint.analysis.enumerations import make_members
 from devlint.analysis.evidence import decide_branch, only_kept_to_show, only_places_a_load, only_shows, outside_path
 from devlint.analysis.expressions import evaluate_call, function_value
+from devlint.analysis.flags import answered
 from devlint.analysis.frames import Frame
 from devlint.analysis.handlers import run_try
 from devlint.analysis.importing import TYPE_CHECKING_NAMES, defer_imports
@@ -91,6 +92,8 @@ def assign(machine: Machine, node: ir.Assign, frame: Frame) -> None:
         _keep_loads(machine, known)
     if node.annotation is not None and value.__class__ is Unknown:
         value = annotated(machine, node.annotation, frame, value)
+    if value.__class__ is Unknown and isinstance(value, Unknown) and value.path in machine.proved:
+        value = const(machine.proved[value.path])
     if value.__class__ is Const and not machine.world.has_cuda and _sets_up(node, frame):
         site = machine.site(node.value, frame)
         machine.settings.add(site.key)
@@ -180,17 +183,18 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
 
     machine.weighed, machine.weighs = machine.weighed or weighed, machine.weighs | weighs
 
-    def yes() -> Signal | None:
-        narrow(machine, node.test, frame, True)
-        return branch(machine, node.body, frame)
-
-    def no() -> Signal | None:
-        narrow(machine, node.test, frame, False)
-        return branch(machine, node.orelse, frame)
+    def side(holds: bool) -> Signal | None:
+        around = machine.proved
+        machine.proved = {**around, **answered(machine, node.test, frame, holds)}
+        narrow(machine, node.test, frame, holds)
+        try:
+            return branch(machine, node.body if holds else node.orelse, frame)
+        finally:
+            machine.proved = around
 
     if is_filled(node, frame):
-        return no()
-    return fork(machine, decision, yes, no, frame)
+        return side(False)
+    return fork(machine, decision, lambda: side(True), lambda: side(False), frame)
 
 
 def _is_for_gpus(machine: Machine, node: ir.If, frame: Frame) -> bool:
