@@ -240,7 +240,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     if machine.loads and name in _OF_MODULES:
         take_for_weights(machine, value)
     made = _moved(machine, name, call) if name in _MOVES else UNKNOWN
-    waits = name in _WAITS or name in _MOVES
+    waits = name in _WAITS or (made.__class__ is Tensor and made.device == "cpu")
     if waits and machine.has_cuda and not _is_asynchronous(call):
         let_arrive(machine)
     if name in _MOVES:
