@@ -124,6 +124,8 @@ def given_device(machine: Machine, value: Value) -> str | None:
         return None
     if value.path is None or not (value.named if value.path == "device" else value.path.endswith(".device")):
         return None
+    if machine.assume.get(f"{value.path} is None"):
+        return None  # this run answers that none was given
     machine.consulted.add("accelerator")
     return machine.given_device
 

@@ -35,6 +35,22 @@ class Weighted(nn.Module):
             x = x * self.weight.view(1, -1)
         return x
 """,
+    "a device that was given, or was not": """
+def explicit(device):
+    if device is None:
+        device = torch.zeros(0).device
+    return device
+def grid(n, device=None):
+    device = explicit(device)
+    return torch.arange(n, device=device)
+class Net(nn.Module):
+    def __init__(self, n=None, device=None):
+        super().__init__()
+        rows = torch.zeros(n, n, device=device) * grid(n, device=device).new_ones(n)
+        self.register_buffer("rows", rows)
+    def forward(self, x):
+        return x * self.rows + torch.ones(2)  # DEV303: gpu1 gpu2
+""",
     "inputs that are no tensors": """
 import numpy as np
 class Labels(nn.Module):
