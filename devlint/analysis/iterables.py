@@ -285,7 +285,7 @@ def _extreme(name: str) -> Callable[[Machine, Call], Value | None]:
         if not items:
             if is_open:
                 return UNKNOWN
-            if isinstance(call.positional[0], Sequence) and call.positional[0].counted:
+            if call.positional and isinstance(call.positional[0], Sequence) and call.positional[0].counted:
                 text = f"{name}() arg is an empty sequence"
                 too_few(machine, 0, "ValueError", text, call.node, call.frame)
                 return UNKNOWN

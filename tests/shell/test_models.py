@@ -49,7 +49,7 @@ BODIES = [
     ("net = torch.nn.Linear(3, 3); speech.send(net, device); return net(there)", ""),
     ("net = torch.nn.Linear(3, 3); speech.send(net, device); return net(torch.ones(3))", "DEV303"),
     ("b = speech.Batch(); b.x = torch.ones(3); b.to(device); return b.x + there", ""),
-    ("b = speech.Sample(); b.x = torch.ones(3); b.to(device); return b.x + there", "DEV303"),
+    ("b = speech.Sample(); b.x = torch.ones(3); b.to(device); return b.x + there", "DEV201"),
     ("b = speech.Sample(); b.x = torch.ones(3); b = b.to(device); return b.x + there", ""),
     ("return speech.blend(torch.ones(3), there)", "DEV303"),
     ("return speech.blend(there, there) + torch.ones(3)", "DEV303"),
