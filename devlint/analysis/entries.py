@@ -470,7 +470,7 @@ def _forget_what_others_move(machine: Machine, cls: Class, instance: Instance, e
         moved = machine.project.moved_parts[cls.node] = frozenset(_moved_parts(cls.node))
     movers = {name for name, mover in moved if mover is not entered.node}
     for name, part in parts.items():
-        if name in movers or name in moved_by_programs(machine.project):
+        if name in movers or name in moved_by_programs(machine.project, cls.frame.namespace.path):
             if all(tensor.device in (None, "cpu") for tensor, _, _ in registered(part)):
                 forget_places(machine, part)
 

@@ -204,8 +204,8 @@ class Machine:
         self.ranks: set[tuple[str, int, int]] = set()
         """Where an option for the rank was read: the number knows its place."""
         self.data_loads: set[tuple[str, int, int]] = set()
-        self.weight_loads: set[tuple[str, int, int]] = set()
         """Where data were loaded that are no weights."""
+        self.weight_loads: set[tuple[str, int, int]] = set()
         self.transparent: dict[ir.Function, int] = {}
         """Decorators that gave back what they decorated, and how often; long work counts more."""
         self.nothings: dict[Const, tuple[Site, str]] = {}  # what moves gave back, where, and what it is called

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from devlint.analysis.project import Project
 
 
-def moved_by_programs(project: Project) -> frozenset[str]:
-    """The names of the attributes that the project's programs move, or give anew, made of what they were."""
+def moved_by_programs(project: Project, path: str) -> frozenset[str]:
+    """The names of the attributes that the project's programs move, or give anew, made of what they were. What a file
+    that asks is told hangs on programs that it does not import."""
+    project.uncached.add(path)
     if project.moved_outside is None:
         modules = [project.module(path) for path in project.sources]
         programs = [module for module in modules if module is not None and module.has_main_guard]

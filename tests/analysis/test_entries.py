@@ -8,6 +8,7 @@ import pytest
 
 from devlint.config import Config
 from devlint.linter import check
+from tests.analysis.analysed import analysed
 from tests.analysis.annotated import expected, found
 from tests.rules.expectations import as_expected
 
@@ -515,6 +516,12 @@ def test_programs_may_move_what_classes_hold_that_nobody_builds(
     (tmp_path / "main.py").write_text(main + guard, encoding="utf-8")
     told = check([tmp_path / "main.py", tmp_path / "trainers.py"], Config(root=tmp_path))
     assert [finding.code for finding in told if finding.location.filename.endswith("trainers.py")] == codes
+
+
+def test_what_hangs_on_programs_is_not_cached() -> None:
+    """The program may change, which the file does not import."""
+    found = analysed({"trainers.py": OWNER, "main.py": "if __name__ == '__main__':\n    print()\n"})
+    assert [path.rpartition("/")[2] for path in found.uncached] == ["trainers.py"]
 
 
 def test_a_class_that_an_option_would_have_chosen_is_entered(tmp_path: Path) -> None:
