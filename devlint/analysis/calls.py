@@ -12,6 +12,7 @@ from devlint.analysis.control import one_way
 from devlint.analysis.cutting import cut
 from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, CALL, METHOD, MODELS, VALUES, Call, on
 from devlint.analysis.frames import Frame, Locals
+from devlint.analysis.hearsay import heed
 from devlint.analysis.machine import RAISE, Activation, Crash
 from devlint.analysis.models import library
 from devlint.analysis.option_names import counts_gpus
@@ -84,6 +85,13 @@ def invoke(
     together), 500 steps in other files than the one that is entered by protocol; past that the result is CUT. A call in
     a context that was seen with an unchanged heap is answered from memory.
     """
+    home = machine.home
+    if home is not None and arguments.frame.namespace.path == home and function.frame.namespace.path != home:
+        return heed(machine, lambda: _invoke(machine, function, arguments, receiver, is_forward))
+    return _invoke(machine, function, arguments, receiver, is_forward)
+
+
+def _invoke(machine: Machine, function: Function, arguments: Call, receiver: Value | None, is_forward: bool) -> Value:
     if function.attributes:
         if machine.trace is not None and SCRIPTED in function.attributes:
             return untraced(machine, lambda: invoke(machine, function, arguments, receiver, is_forward))
@@ -130,6 +138,8 @@ def _run(
         if hit is not None:
             remembered: Value = hit[0]
             machine.cuts += remembered is CUT
+            if hit[4]:
+                machine.consulted.add("availability")
             return remembered
     times, spent, descended = machine.contexts.get(node, (0, 0, 0))
     if times >= MAX_CONTEXTS and spent > max(MIN_STEPS_CONTEXTS, machine.budget // SHARE_OF_CONTEXTS):
@@ -182,7 +192,7 @@ def _run(
     if began:
         machine.store.close()
     if key is not None and epoch == machine.store.epoch:
-        machine.memo[key] = (result, arguments, function, receiver)
+        machine.memo[key] = (result, arguments, function, receiver, "availability" in machine.consulted)
     return result
 
 

@@ -278,8 +278,10 @@ def use(
     if literal is not None and device_type != "cpu" and DeviceNamed in machine.wanted and not machine.protocol:
         machine.emit(DeviceNamed, site, literal, text=device_type if index is None else f"{device_type}:{index}")
     machine.placements += 1
-    if f"{device_type}:{index}" != machine.accelerator:
-        machine.note_place(device_type)
+    if kind != "query":
+        chosen_index = machine.state.current_device if index is None and device_type == "cuda" else index
+        if f"{device_type}:{chosen_index}" != machine.accelerator:
+            machine.note_place(device_type)
     if device_type == "cpu":
         return "cpu"
     if device_type not in ACCELERATORS:

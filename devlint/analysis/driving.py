@@ -86,9 +86,9 @@ class Driving:
             file = waiting.pop()
             above = self.importers.get(file, set())
             runs = not above and self.is_program(file)
-            if moves(self._project, file) or not (above or runs):
+            if not (above or runs):
                 return False
             used = used or runs
             waiting += above - around
             around |= above
-        return used
+        return used and not any(moves(self._project, file) for file in around)

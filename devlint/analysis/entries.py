@@ -326,8 +326,11 @@ def build_once(machine: Machine, cls: Class, frame: Frame) -> Value:
     asked, machine.asked = machine.asked, set()
     promoted, machine.promoted = machine.promoted, {}
     elsewhere, machine.elsewhere = machine.elsewhere, False
-    named, machine.loss.named = machine.loss.named, False
-    machine.loss.hidden = machine.built_on_cpu = False
+    strayed, machine.strayed = machine.strayed, False
+    loss = machine.loss
+    named, loss.named = loss.named, False
+    hidden, loss.hidden = loss.hidden, False
+    machine.built_on_cpu = False
     path, guards, abroad, placements = len(machine.path), machine.guards, machine.abroad, machine.placements
     mark = machine.store.mark()
     machine.building = True
@@ -335,8 +338,10 @@ def build_once(machine: Machine, cls: Class, frame: Frame) -> Value:
         value = construct_by_protocol(machine, cls, frame)
         delta = machine.store.rollback(mark)
         machine.store.apply(delta)
-        if machine.loss.named or (machine.built_on_cpu and (machine.loss.hidden or _keeps_on_cpu(value, delta))):
+        if loss.named or (machine.built_on_cpu and loss.hidden):
             machine.elsewhere = True
+        elif machine.built_on_cpu and _keeps_on_cpu(value, delta):
+            machine.strayed = True
         if not machine.assume and len(machine.path) == path and machine.guards == guards:
             spent = machine.abroad - abroad
             machine.built[cls] = Built(machine, value, delta, spent, machine.placements - placements)
@@ -346,7 +351,8 @@ def build_once(machine: Machine, cls: Class, frame: Frame) -> Value:
         machine.evidence |= evidence
         machine.asked |= asked
         machine.elsewhere = machine.elsewhere or elsewhere
-        machine.loss.named = machine.loss.named or named
+        machine.strayed = machine.strayed or strayed
+        loss.named, loss.hidden = loss.named or named, loss.hidden or hidden
         machine.promoted = {**promoted, **machine.promoted}
     return value
 
@@ -384,10 +390,12 @@ class Built:
         "_contexts",
         "_delta",
         "_elsewhere",
+        "_hides",
         "_evidence",
         "_latest",
         "_placements",
         "_promoted",
+        "_strayed",
         "_touched",
     )
 
@@ -397,7 +405,8 @@ class Built:
         self.asked = frozenset(machine.asked)
         self._delta = delta
         self._abroad = abroad
-        self._elsewhere = machine.elsewhere
+        self._elsewhere, self._strayed = machine.elsewhere, machine.strayed
+        self._hides = machine.loss.hidden, machine.loss.strayed
         self._consulted, self._evidence = frozenset(machine.consulted), dict(machine.evidence)
         self._promoted = dict(machine.promoted)
         self._touched = frozenset(machine.touched)
@@ -409,6 +418,9 @@ class Built:
         machine.abroad += self._abroad
         machine.placements += self._placements
         machine.elsewhere = machine.elsewhere or self._elsewhere
+        machine.strayed = machine.strayed or self._strayed
+        machine.loss.hidden = machine.loss.hidden or self._hides[0]
+        machine.loss.strayed = machine.loss.strayed or self._hides[1]
         machine.consulted |= self._consulted
         machine.evidence |= self._evidence
         machine.asked |= self.asked

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from devlint.analysis.derived import DeviceText
+from devlint.analysis.frames import Locals
 from devlint.analysis.records import is_distinct, is_record
 from devlint.analysis.store import MISSING
 from devlint.analysis.values import (
@@ -70,10 +71,11 @@ _REGISTERED = ("parameter", "buffer")
 
 class Loss:
     """Whether a join since the last reset lost a device; `either`: one of "cpu" and "cuda", so the program can do with
-    both. `named`: whether what any join of the run lost named a device, or stood on two; `hidden`: whether a tensor may
-    have been lost without a trace. `behind`: the condition whose sides are being joined, and the answer to it that gave
-    the first. `counts_gpus`: that condition is an option about GPUs, so that numbers may be those of GPUs. `indices`:
-    where numbers of GPUs were reckoned from how many there are. `bounds`: whether what two integers become lies between
+    both. `named`: whether what any join of the run lost named a device, or stood on two; `hidden`: whether a tensor
+    that did not stand at `place` may have been lost without a trace; `strayed`: whether the place of such a one was
+    lost. `behind`: the condition whose sides are being joined, and the answer to it that gave the first.
+    `counts_gpus`: that condition is an option about GPUs, so that numbers may be those of GPUs. `indices`: where
+    numbers of GPUs were reckoned from how many there are. `bounds`: whether what two integers become lies between
     them, as behind a branch; of what stands for more than was seen (items of a container, ways out of a loop) nobody
     knows. `bounded`: how often that was said. `files`: the names of the files that the program has saved, on whatever
     way: who forgets the name of one forgets what it holds. `sides`: what a path says on the one side and on the other
@@ -84,6 +86,8 @@ class Loss:
         "either",
         "named",
         "hidden",
+        "strayed",
+        "place",
         "behind",
         "counts_gpus",
         "indices",
@@ -99,6 +103,8 @@ class Loss:
         self.either = False
         self.named = False
         self.hidden = False
+        self.strayed = False
+        self.place = ""
         self.behind: tuple[ChoiceKey, bool] | None = None
         self.sides: tuple[Choice, Choice] | None = None
         self.counts_gpus = False
@@ -200,7 +206,7 @@ class Loss:
             member = self._members(a, b)
             if member is not None:
                 return member
-        self.hidden = self.hidden or _may_be_tensor(a) or _may_be_tensor(b)
+        self.hidden = self.hidden or self._may_stray(a) or self._may_stray(b)
         return PRESENT if (a is PRESENT and other is Instance) or (b is PRESENT and kind is Instance) else UNKNOWN
 
     def _with_none(self, a: Value, b: Value) -> Maybe | None:
@@ -268,6 +274,7 @@ class Loss:
                 return Tensor(POISON)
             self.lost = True
             self.named = self.named or (a.device is not None and b.device is not None)
+            self.strayed = self.strayed or not {a.device, b.device} <= {None, self.place}
         device = a.device if a.device == b.device else None
         rank = a.rank if a.rank == b.rank else SOME_RANK if a.rank and b.rank else None
         joined = Tensor(device, rank, a.origin if device or a.origin is b.origin else None)
@@ -389,22 +396,23 @@ class Loss:
 
     def _code(self, a: Value, b: Value) -> Value:
         self.lost = True
-        self.hidden = self.hidden or _may_be_tensor(a)
+        self.hidden = self.hidden or self._may_stray(a)
         return UNKNOWN
+
+    def _may_stray(self, value: Value) -> bool:
+        """Whether a value is a tensor that does not stand at `place`, or may hold one that nothing else does."""
+        if isinstance(value, Sequence):
+            return any(map(self._may_stray, value.items))
+        if isinstance(value, Mapping):
+            return any(map(self._may_stray, value.items.values())) or isinstance(value.rest, Tensor)
+        if isinstance(value, Function):
+            return isinstance(value.frame.names, Locals) or any(map(self._may_stray, value.defaults.values()))
+        if isinstance(value, Maybe):
+            return self._may_stray(value.value)
+        return isinstance(value, Tensor) and value.device not in (None, self.place)
 
 
 _DISTINCT: Final = (LOST_DEVICE, PRESENT)
-
-
-def _may_be_tensor(value: Value) -> bool:
-    """Whether a value is a tensor, or may hold one that nothing else does."""
-    if isinstance(value, Sequence):
-        return any(map(_may_be_tensor, value.items))
-    if isinstance(value, Mapping):
-        return any(map(_may_be_tensor, value.items.values())) or isinstance(value.rest, Tensor)
-    if isinstance(value, Function):
-        return value.frame.names is not value.frame.namespace.names or any(map(_may_be_tensor, value.defaults.values()))
-    return isinstance(value, (Tensor, Maybe))
 
 
 def carries_device(value: object, depth: int = 3) -> bool:

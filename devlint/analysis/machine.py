@@ -166,6 +166,8 @@ class Machine:
         self.literals: dict[ir.Const, Const] = {}
         self.statistics: dict[str, int] = {}
         self.namespaces: dict[str, Namespace] = {}
+        self.unread: list[Namespace] = []
+        """The files that were run and may have settings: nobody has looked."""
         self.with_settings: list[Namespace] = []
         """Those of files whose functions may set global names."""
         self.with_modules: list[Namespace] = []
@@ -285,8 +287,11 @@ class Machine:
         self.loss.lost = self.loss.named = False
         self.loss.files.clear()
         self.elsewhere = False
-        """Whether this run has put anything elsewhere than where all is by protocol, or the host reads what it is not
-        known to have."""
+        """Whether this run has named another place than that where all is by protocol, or the host reads what it is not
+        known to have; or whether what it put there met something of which nobody knows where it is."""
+        self.strayed = self.loss.strayed = self.loss.hidden = False
+        """Whether this run has put a tensor elsewhere than where all is by protocol."""
+        self.loss.place = self.accelerator
         self.building = False
         """Whether an instance is being built by protocol."""
         self.built_on_cpu = False
@@ -376,18 +381,26 @@ class Machine:
     ) -> Origin:
         """Make a mark of this moment."""
         if device is not None and device != self.accelerator and kind not in _BY_PROTOCOL:
-            self.note_place(device)
+            self.note_tensor(device)
         site = Site(frame.namespace.path, node.at)
         if kind == "factory" and MixedDevices in self.wanted:
             self.project.no_tensors.setdefault(site.key, set()).update(names_of_no_tensors(frame))
         return Origin(kind, site, frame, self.tick(), device, note, previous, node)
 
     def note_place(self, device: str) -> None:
-        """Note that something is elsewhere than by protocol. With what a module is built, on the CPU, it is moved."""
+        """Note that a place is named that is not the one by protocol. With what a module is built, on the CPU, it is
+        moved."""
         if self.building and device == "cpu":
             self.built_on_cpu = True
         else:
             self.elsewhere = True
+
+    def note_tensor(self, device: str) -> None:
+        """Note that a tensor is elsewhere than by protocol: where all that it meets is known no answer changes that."""
+        if self.building and device == "cpu":
+            self.built_on_cpu = True
+        else:
+            self.strayed = True
 
     def frozen(self, target: Value | None, made: Origin, frame: Frame) -> Origin:
         """Mark what was put on a device that the running trace has frozen."""

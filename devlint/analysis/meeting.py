@@ -15,6 +15,7 @@ from devlint.analysis.placeholders import is_untouched
 from devlint.analysis.results import is_any_content, loaded_tensor
 from devlint.analysis.roots import taken_abroad, trace_root, unmoved_owner
 from devlint.analysis.staleness import is_stale
+from devlint.analysis.straying import note_stray, was_lost
 from devlint.analysis.values import POISON, Mapping, Sequence, Tensor, Unknown, Value
 from devlint.semantics import errors
 from devlint.syntax import ir
@@ -113,6 +114,8 @@ def meet(
         return poisoned, True
     if lost:
         note_lost(machine, lost, bool(strict), node)
+    if machine.strayed and not machine.elsewhere and (unknown or any(was_lost(part.value) for part in parts)):
+        note_stray(machine, [tensor for tensor, _ in (*strict, *welcome)])
     if empty and strict:
         strict = [pair for pair in empty if _surely_joined(machine, *pair, strict, frame)] + strict
     if len({tensor.device for tensor, _ in strict}) > 1:

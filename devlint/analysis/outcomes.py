@@ -17,6 +17,7 @@ from devlint.worlds import World
 MAIN: Final = ("main",)
 """The key of what a program gave, among those of its functions and classes."""
 _PLACED: Final = frozenset({"accelerator"})
+_ASKED_BY_OTHERS: Final = frozenset({"accelerator", "availability", "cuda"})
 _COUNTED: Final = frozenset({"count"})
 _TOLD_APART: Final = frozenset({"count", "named"})
 
@@ -48,6 +49,11 @@ class Outcome:
             return True
         # Nothing asked for CUDA but where the inputs are by protocol: without it, all is on the CPU.
         return not world.has_cuda and not self.events and self.consulted <= _PLACED
+
+    def holds_unheard(self, world: World) -> bool:
+        """Whether, in a file that does not speak of CUDA, what was found with CUDA is what is found without: nothing,
+        for no device was named, and nobody told the file whether there is one."""
+        return not world.has_cuda and self.by_protocol and not self.events and self.consulted <= _ASKED_BY_OTHERS
 
     def copied(self, world: World) -> Outcome:
         """The same, in another world."""

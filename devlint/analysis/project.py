@@ -295,7 +295,7 @@ INSTALLED = frozenset(
 
 _RUN_STATE = (
     "steps budget limit assume promoted path home abroad left_at trying quiet stack activations contexts cuts memo "
-    "settled within worker protocol guards elsewhere building built_on_cpu"
+    "settled within worker protocol guards elsewhere strayed building built_on_cpu"
 ).split()
 
 _PACKAGE = f"{os.sep}__init__.py"
@@ -325,7 +325,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     namespace = Namespace(path, name, package, module)
     machine.namespaces[path] = namespace
     if may_have_settings(module):
-        machine.with_settings.append(namespace)
+        machine.unread.append(namespace)
     saved: dict[str, Any] = {name: getattr(machine, name) for name in _RUN_STATE}
     events, consulted, evidence = machine.events, machine.consulted, machine.evidence
     log, machine.store.log = machine.store.log, None
@@ -345,13 +345,13 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     finally:
         if any(map(is_module, namespace.names.values())):
             machine.with_modules.append(namespace)
-        if machine.elsewhere or machine.loss.named:
+        if machine.elsewhere or machine.strayed or machine.loss.named:
             machine.elsewhere_by_import.add(path)
         machine.import_consulted[path] = machine.consulted
         if machine.consulted:
             from devlint.analysis.sameness import print_of
 
-            machine.prints[path] = print_of(namespace)
+            machine.prints[path] = print_of(namespace, machine.prints)
         machine.import_evidence[path] = machine.evidence
         for slot, value in saved.items():
             setattr(machine, slot, value)

@@ -19,6 +19,7 @@ from devlint.analysis.entries import Entry, is_for_tests, is_private_class, prot
 from devlint.analysis.events import DeviceUnavailable, Event
 from devlint.analysis.frames import Namespace
 from devlint.analysis.handed import run_handed
+from devlint.analysis.hearsay import speaks_of_cuda
 from devlint.analysis.machine import FIRST_GPU, Crash, Machine, OutOfBudget
 from devlint.analysis.outcomes import (
     MAIN,
@@ -193,6 +194,7 @@ class _Runner:
                 collected.extend(told)
             self.analysis.statistics.update(machine.statistics)
             machine.namespaces.clear()
+            machine.unread.clear()
             machine.with_settings.clear()
             machine.with_modules.clear()
             last = now
@@ -268,6 +270,7 @@ class _Runner:
         entries = sorted(protocol_entries(machine, namespace), key=is_private_class)
         if among is not None:
             entries = [entry for entry in entries if entry.key[0] == "class" and entry.node.name in among]
+        unheard = not speaks_of_cuda(module)
         theirs = called_by_roots(entries, last.outcomes[path]) if last is not None and not now.world.has_cuda else ()
         for entry in entries:
             if entry.node in theirs or (entry.node in machine.ran and is_private_class(entry)):
@@ -276,7 +279,7 @@ class _Runner:
             if (
                 last is not None
                 and shared is not None
-                and shared.holds(last.world, now.world)
+                and (shared.holds(last.world, now.world) or (unheard and shared.holds_unheard(now.world)))
                 and (stood or (MAIN not in before and are_the_same({path, *shared.touched}, last, now)))
             ):
                 outcomes[entry.key] = shared.copied(now.world)
@@ -398,9 +401,11 @@ class _Runner:
         """Whether all that an entry met, whatever the conditions, stands where the protocol has put it.
 
         Then nothing can meet that does not agree, and no answer is worth a run, unless there is a forward to which the
-        run did not come; nor may a file that is imported hold anything that stands elsewhere.
+        run did not come; nor may a file that is imported hold anything that stands elsewhere. A tensor that the entry
+        itself makes elsewhere, and of which no join lost the place, meets what it meets whatever the answers are.
         """
-        if machine.elsewhere or machine.loss.named:
+        loss = machine.loss
+        if machine.elsewhere or loss.named or (machine.strayed and (loss.hidden or loss.strayed)):
             return False
         if any(_hides_forward(machine, node) for node in _newest(machine.visited, count)):
             return False

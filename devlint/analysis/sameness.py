@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Mapping as ReadOnly
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.fields import Field, Record
+from devlint.analysis.plain import Key
 from devlint.analysis.remembering import REMEMBERS
 from devlint.analysis.unions import Union
 from devlint.analysis.values import (
@@ -43,18 +45,30 @@ def are_the_same(paths: Iterable[str], last: Pass, now: Pass) -> bool:
     return all(before.get(path) == there.get(path) for path in paths)
 
 
-def print_of(namespace: Namespace) -> int:
+class _Reading:
+    """The file that is read, what the names of others came to that asked something, and what was met, by number."""
+
+    __slots__ = ("path", "prints", "met")
+
+    def __init__(self, path: str, prints: ReadOnly[str, int]) -> None:
+        self.path = path
+        self.prints = prints
+        self.met: dict[int, int] = {}
+
+
+def print_of(namespace: Namespace, prints: ReadOnly[str, int]) -> int:
     """Return a number that is the same, in another world, if all names of a file mean the same there.
 
     Of functions and classes that is the code and what it was made with, of objects what they hold. What stands in other
-    files, and is only named here, is theirs; what functions remember of their calls is asked for when it is used.
+    files, and is only named here, is theirs (`prints`); what functions remember of their calls is asked for when it is
+    used.
     """
-    met: dict[int, int] = {}
-    names = tuple((name, _of(value, met, _DEEPEST)) for name, value in namespace.names.items())
+    reading = _Reading(namespace.path, prints)
+    names = tuple((name, _of(value, reading, _DEEPEST)) for name, value in namespace.names.items())
     return hash((names, namespace.complete, tuple(namespace.deferred.items())))
 
 
-def _of(value: Any, met: dict[int, int], depth: int) -> Any:
+def _of(value: Any, reading: _Reading, depth: int) -> Any:
     """What a value is, as something that can be compared; a number that no other has where that can't be said."""
     kind = value.__class__
     if kind is Const:
@@ -65,17 +79,28 @@ def _of(value: Any, met: dict[int, int], depth: int) -> Any:
         return kind, value.path, value.named, value.default is None
     if kind is str or kind is int or kind is bool or value is None:
         return value
-    if id(value) in met:
-        return met[id(value)]
-    met[id(value)] = len(met)
+    if id(value) in reading.met:
+        return reading.met[id(value)]
+    reading.met[id(value)] = len(reading.met)
     depth -= 1
     if not depth:
         return object, birth()
     if kind is Function:
-        return kind, value.node, value.kind, _items(value.defaults, met, depth), _closure(value, met, depth)
+        if value.frame.namespace.path != reading.path:
+            return kind, value.node
+        return kind, value.node, value.kind, _items(value.defaults, reading, depth), _closure(value, reading, depth)
     if kind is Class:
-        bases = tuple(_of(base, met, depth) for base in value.bases)
-        return kind, value.node, bases, _items(value.fields, met, depth), _items(value.properties, met, depth)
+        if value.frame.namespace.path != reading.path:
+            return kind, value.name, value.node.at, reading.prints.get(value.frame.namespace.path)
+        bases = tuple(_of(base, reading, depth) for base in value.bases)
+        return (
+            kind,
+            value.name,
+            value.node.at,
+            bases,
+            _items(value.fields, reading, depth),
+            _items(value.properties, reading, depth),
+        )
     if kind is ModuleValue:
         return kind, value.namespace.path
     if kind is Scalar:
@@ -83,36 +108,36 @@ def _of(value: Any, met: dict[int, int], depth: int) -> Any:
     if kind is DeviceValue:
         return kind, value.type, value.index, value.is_text
     if kind is list or kind is tuple:
-        return kind, tuple(_of(part, met, depth) for part in value)
+        return kind, tuple(_of(part, reading, depth) for part in value)
     if kind is Sequence:
-        return kind, value.kind, value.open, tuple(_of(part, met, depth) for part in value.items)
+        return kind, value.kind, value.open, tuple(_of(part, reading, depth) for part in value.items)
     if kind is Mapping:
-        rest = _of(value.rest, met, depth), _of(value.factory, met, depth)
-        return kind, value.kind, value.open, rest, _items(value.items, met, depth)
+        rest = _of(value.rest, reading, depth), _of(value.factory, reading, depth)
+        return kind, value.kind, value.open, rest, _items(value.items, reading, depth)
     if kind is Instance:
-        held = _items(value.fields, met, depth), _items(value.state, met, depth)
-        return kind, _of(value.cls, met, depth), held, _slots(value.module, _OF_MODULES, met, depth)
+        held = _items(value.fields, reading, depth), _items(value.state, reading, depth)
+        return kind, _of(value.cls, reading, depth), held, _slots(value.module, _OF_MODULES, reading, depth)
     if kind is Tensor:
-        return kind, _slots(value, _OF_TENSORS, met, depth)
+        return kind, _slots(value, _OF_TENSORS, reading, depth)
     if kind is Bound:
-        return kind, _of(value.function, met, depth), _of(value.receiver, met, depth)
+        return kind, _of(value.function, reading, depth), _of(value.receiver, reading, depth)
     if kind is Method:
-        return kind, _of(value.receiver, met, depth), value.name
+        return kind, _of(value.receiver, reading, depth), value.name
     if kind is OneOf:
-        return kind, value.open, tuple(_of(option, met, depth) for option in value.options)
+        return kind, value.open, tuple(_of(option, reading, depth) for option in value.options)
     if kind is Maybe:
-        return kind, _of(value.value, met, depth), value.key, value.there
+        return kind, _of(value.value, reading, depth), value.key, value.there
     if isinstance(value, dict):
-        return _items(value, met, depth)
+        return _items(value, reading, depth)
     if isinstance(value, ir.Node):
         return value
     if kind in _PLAIN:
-        return kind, _slots(value, ir.slots_of(kind), met, depth)
+        return kind, _slots(value, ir.slots_of(kind), reading, depth)
     return object, birth()
 
 
-def _slots(value: Any, slots: tuple[str, ...], met: dict[int, int], depth: int) -> Any:
-    return None if value is None else tuple(_of(getattr(value, slot), met, depth) for slot in slots)
+def _slots(value: Any, slots: tuple[str, ...], reading: _Reading, depth: int) -> Any:
+    return None if value is None else tuple(_of(getattr(value, slot), reading, depth) for slot in slots)
 
 
 _PLAIN: Final = frozenset({Record, Field, Union})
@@ -122,16 +147,20 @@ _OF_TENSORS: Final = ("device", "rank", "is_parameter", "requires_grad", "dtype"
 _OF_MODULES: Final = ("kinds", "children", "unsure", "device", "placed_itself", "is_bare")
 
 
-def _items(kept: dict[Any, Any], met: dict[int, int], depth: int) -> Any:
-    return tuple((key, _of(part, met, depth)) for key, part in kept.items() if key not in _DERIVED)
+def _items(kept: dict[Any, Any], reading: _Reading, depth: int) -> Any:
+    return tuple(
+        (_of(key.value, reading, depth) if key.__class__ is Key else key, _of(part, reading, depth))
+        for key, part in kept.items()
+        if key not in _DERIVED
+    )
 
 
-def _closure(function: Function, met: dict[int, int], depth: int) -> Any:
+def _closure(function: Function, reading: _Reading, depth: int) -> Any:
     """What a function was given by its decorators, and what stands around it."""
-    found: list[Any] = [_items(function.attributes, met, depth)]
+    found: list[Any] = [_items(function.attributes, reading, depth)]
     frame: Frame | None = function.frame
     while frame is not None and frame.names is not frame.namespace.names:
         if frame.owner is None:
-            found.append(_items(frame.names, met, depth))
+            found.append(_items(frame.names, reading, depth))
         frame = frame.outer
     return tuple(found)

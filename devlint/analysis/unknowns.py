@@ -34,8 +34,10 @@ from devlint.analysis.host import let_arrive
 from devlint.analysis.lacking import LACKED, read_lacking
 from devlint.analysis.loads import part_of_load, take_for_data, take_for_weights
 from devlint.analysis.machine import Crash
+from devlint.analysis.meeting import tensors_in
 from devlint.analysis.opaque import part_moved, unknown_part
 from devlint.analysis.plain import compute
+from devlint.analysis.straying import note_stray, was_lost
 from devlint.analysis.values import (
     FALSE,
     HOST,
@@ -232,6 +234,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     if name in _READ_BY_HOST or (name in _MOVES and call.unused):
         machine.elsewhere = True
     hand_over(machine, call.values())
+    _note_strays(machine, value, call)
     if value in machine.parts:
         if name in _MOVES:
             part_moved(machine, value)
@@ -255,6 +258,19 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
         return UNKNOWN
     arguments = ", ".join(repr(item.value) for item in call.positional if isinstance(item, Const))
     return extended(value, f".{name}({arguments})")
+
+
+@on(CALL, Unknown)
+def unknown_called(machine: Machine, value: Unknown, call: Call) -> Value:
+    """`f(...)` of which nothing is known."""
+    _note_strays(machine, value, call)
+    return UNKNOWN
+
+
+def _note_strays(machine: Machine, value: Value, call: Call) -> None:
+    """What is given to something that a join may have lost."""
+    if machine.strayed and not machine.elsewhere and was_lost(value):
+        note_stray(machine, [tensor for given in call.values() for tensor in tensors_in(given)])
 
 
 @on(ITEM, Unknown, Answer)

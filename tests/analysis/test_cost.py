@@ -236,12 +236,17 @@ def test_an_entry_that_puts_something_elsewhere_has() -> None:
         pytest.param("self.kept = [number.item() for number in torch.linspace(0, 1, 3)]", True, id="numbers"),
         pytest.param("self.register_buffer('b', torch.zeros(3)); self.f = half if dim else norm", True, id="code"),
         pytest.param("b = torch.zeros(3); self.f = (lambda x: x + b) if dim > 5 else norm", False, id="a closure"),
-        pytest.param("self.kept = torch.zeros(3)", False, id="a plain tensor"),
     ],
 )
 def test_what_moves_with_its_module_stands_in_its_place(kept: str, moves: bool) -> None:
     text = MODULE.replace("super().__init__()", f"super().__init__(); {kept}").replace("STATE", "torch.zeros_like(y)")
     assert (run(text).statistics["runs"] == 1) is moves
+
+
+def test_a_plain_tensor_has_choices_only_where_it_is_used() -> None:
+    text = MODULE.replace("super().__init__()", "super().__init__(); self.kept = torch.zeros(3)")
+    assert run(text.replace("STATE", "torch.zeros_like(y)")).statistics["runs"] == 1
+    assert run(text.replace("STATE", "self.kept")).statistics["runs"] > 1
 
 
 @pytest.mark.parametrize("value", ["open(path)", "pathlib.Path(path)", "Options()"])

@@ -139,7 +139,8 @@ def test_an_import_that_asks_for_cuda_and_means_the_same_without_needs_no_run_wi
     ],
 )
 def test_one_that_means_another_thing_does(helper: str) -> None:
-    files = {"helper.py": "import torch\n" + helper, "net.py": net("half(self.layer(x))")}
+    speaking = net("half(self.layer(x))") + "# for CUDA, too\n"
+    files = {"helper.py": "import torch\n" + helper, "net.py": speaking}
     assert analysed(files, ["net.py"]).statistics["runs"] == 2
 
 
@@ -173,7 +174,7 @@ def test_a_partial_has_the_devices_that_it_was_given(given: str, has_runs: bool)
     init = f"self.scaled = functools.partial(half, {given}) if config.scaled else dict"
     files = {
         "helper.py": "def half(x, scale):\n    return x\n",
-        "net.py": net("self.layer(x).cpu()", init),
+        "net.py": net("self.layer(x).cpu() + self.scaled(x)", init),
     }
     assert (analysed(files, ["net.py"]).statistics["runs"] > 2) is has_runs
 
@@ -194,3 +195,82 @@ def test_what_building_took_in_other_files_leaves_the_forward_its_own() -> None:
         "    def forward(self, x):\n        return self.layer(torch.zeros(3)) + x\n"
     )
     assert told(analysed({"helper.py": helper, "net.py": text}), MixedDevices)
+
+
+STRAY = """
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self, wide):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+        self.other = nn.Linear(4, 4) if wide else nn.Identity()
+    def forward(self, x, mode):
+        steps = torch.arange(4)
+        if mode == "a":
+            y = self.layer(x)
+        else:
+            y = [x]
+        BODY
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "has_runs"),
+    [
+        pytest.param("return y, steps.to(x) + self.layer(x)", False, id="moved before it meets anything"),
+        pytest.param("return y, steps * 2, torch.tensor(1.0)", False, id="meets nothing"),
+        pytest.param("return y + steps", True, id="meets what was lost"),
+        pytest.param("return self.other(steps)", True, id="given to a module that was lost"),
+        pytest.param("return y.mul(steps)", True, id="given to a method of what was lost"),
+        pytest.param(
+            "steps = x if mode == 'b' else steps\n        return steps + self.layer(x)", True, id="lost itself"
+        ),
+        pytest.param(
+            "steps = [0] if mode == 'b' else steps\n        return steps + self.layer(x)",
+            True,
+            id="lost without a trace",
+        ),
+    ],
+)
+def test_a_tensor_put_elsewhere_has_choices_where_it_comes_to_what_is_not_known(body: str, has_runs: bool) -> None:
+    analysis = analysed(STRAY.replace("BODY", body))
+    assert (analysis.statistics["runs"] > 1) is has_runs
+    assert bool(told(analysis, MixedDevices)) is has_runs
+
+
+def test_a_question_about_a_gpu_puts_nothing_there() -> None:
+    text = STRAY.replace("steps = torch.arange(4)", "torch.cuda.get_device_name()").replace("BODY", "return y")
+    assert analysed(text).statistics["runs"] == 3  # one a world
+
+
+ASKING = """
+import torch
+from torch import nn
+def fused():
+    return torch.cuda.is_available()
+class Base(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.kind = "fused" if fused() else "plain"
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "runs"),
+    [
+        pytest.param("return self.layer(x)", 1, id="what another file asked for itself"),
+        pytest.param("if fused():\n            scale = 2\n        return self.layer(x) * scale", 2, id="is told"),
+        pytest.param("gpus = fused()\n        return self.layer(x)", 2, id="speaks of GPUs"),
+    ],
+)
+def test_a_file_that_nobody_told_of_cuda_needs_no_run_without(body: str, runs: int) -> None:
+    text = (
+        "from torch import nn\nfrom asking import Base, fused\n"
+        "class Net(Base):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.layer = nn.Linear(3, 3)\n"
+        f"    def forward(self, x):\n        {body}\n"
+    )
+    analysis = analysed({"asking.py": ASKING, "net.py": text}, ["net.py"])
+    assert analysis.statistics["runs"] == runs
+    assert {event[3] for event in told(analysis, NameUnbound)} == ({"cpu"} if "scale" in body else set())

@@ -5,13 +5,18 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from devlint.analysis.sameness import print_of
+from devlint.analysis.sameness import print_of as print_of_namespace
 from devlint.analysis.values import UNKNOWN, Const
 
 
 def namespace(**names: Any) -> Any:
     """What is asked of the names of a file."""
-    return SimpleNamespace(names=names, complete=True, deferred={})
+    return SimpleNamespace(path="/program.py", names=names, complete=True, deferred={})
+
+
+def print_of(names: Any) -> int:
+    """The print, where no other file has one."""
+    return print_of_namespace(names, {})
 
 
 def test_the_same_names_have_the_same_print() -> None:
