@@ -66,6 +66,7 @@ _METHODS = (
         "trace transpose view".split()
     )
 )
+_ALIKE = frozenset("argsort astype clip conj conjugate copy round swapaxes transpose".split())
 _VIEWS = frozenset("diagonal ravel reshape squeeze swapaxes transpose view".split())
 _MOVES = frozenset({"to", "cuda", "cpu"})
 
@@ -114,8 +115,11 @@ def array_method(machine: Machine, value: Array, name: str, call: Call) -> Value
         return Array(1, shared)
     if name == "reshape":
         return Array(_shape_rank(call), shared)
-    if name in ("astype", "copy", "clip", "round"):
-        return Array(value.rank, None, value.may_be_number)
+    if name in ("cumsum", "cumprod", "repeat"):
+        axis = call.argument(1 if name == "repeat" else 0, "axis")
+        return Array(1 if axis is None or is_none(axis) else value.rank)
+    if name in _ALIKE:
+        return Array(value.rank, shared, value.may_be_number)
     return Array(None, shared, name in _REDUCTIONS or name == "take")
 
 
@@ -138,7 +142,7 @@ def array_attribute(machine: Machine, value: Array, name: str, node: ir.Node, fr
     if name == "dtype":
         return DTYPE
     if name in ("T", "real", "imag", "flat"):
-        return Array(None, value.source)
+        return Array(1 if name == "flat" else value.rank, value.source, value.may_be_number)
     return Method(value, name)
 
 
@@ -186,7 +190,7 @@ def _is_part(rank: int | None, index: Value) -> bool:
 
 def _is_array(part: Value) -> bool:
     """Whether an index is surely an array of numbers, not one."""
-    return isinstance(part, Array) and 0 < (part.rank or 0) < SOME_RANK
+    return isinstance(part, Array) and bool(part.rank)
 
 
 def _part_rank(rank: int | None, index: Value) -> int | None:
@@ -194,13 +198,13 @@ def _part_rank(rank: int | None, index: Value) -> int | None:
     parts = _index_parts(index)
     sliced = any(part is SLICE for part in parts)
     if rank is None or rank >= SOME_RANK:
-        numbered = any(not isinstance(part, (Array, Sequence)) for part in parts)
+        numbered = not all(isinstance(part, Sequence) or _is_array(part) for part in parts)
         return SOME_RANK if sliced or not numbered else None
     for part in parts:
         if part is SLICE or (isinstance(part, Const) and part.value is Ellipsis):
             continue
         if not isinstance(part, (Const, Scalar)):
-            return SOME_RANK if sliced or isinstance(part, (Array, Sequence)) else None
+            return SOME_RANK if sliced or isinstance(part, Sequence) or _is_array(part) else None
         rank += 1 if is_none(part) else -1
     return max(rank, 0)
 

@@ -245,7 +245,8 @@ def sum_call(machine: Machine, call: Call) -> Value | None:
         summed: Value = combine(machine, tensors, call.node, call.frame, rank=broadcast_rank(items))
         return summed
     if not values.open:
-        found = compute(machine, lambda *numbers: sum(numbers), items, call.with_arguments([]))
+        whole: list[Value] = [const(0), *items] if start is None else items
+        found = compute(machine, lambda first, *others: sum(others, first), whole, call.with_arguments([]))
         if found is not None:
             return found
     if any(isinstance(item, Sequence) for item in items):

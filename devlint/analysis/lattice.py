@@ -392,7 +392,8 @@ class Loss:
 
     def _arrays(self, a: Array, b: Array) -> Value:
         source = a.source if a.source is b.source else None
-        return Array(a.rank if a.rank == b.rank else None, source, a.may_be_number or b.may_be_number)
+        rank = a.rank if a.rank == b.rank else SOME_RANK if a.rank and b.rank else None
+        return Array(rank, source, a.may_be_number or b.may_be_number)
 
     def _code(self, a: Value, b: Value) -> Value:
         self.lost = True

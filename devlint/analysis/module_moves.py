@@ -120,6 +120,8 @@ def _replace(machine: Machine, tensor: Tensor, owner: Instance, place: str | int
     separate(machine, tensor)
     if not tensor.is_parameter and isinstance(place, str):
         machine.store.put(owner.fields, place, made)
+        if tensor.origin is not None and not made.assumed:
+            machine.sent.add(tensor.origin.first())
         return
     machine.store.set(tensor, "device", made.device)
     machine.store.set(tensor, "origin", made.origin)

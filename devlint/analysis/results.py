@@ -394,12 +394,13 @@ def reduced_rank(whole: Value | None, axis: Value | None, kept: Value | None = N
 
 
 def _size_rank(size: Any) -> int | None:
-    """How many dimensions a numpy shape has: a number, a tuple, or several numbers."""
+    """How many dimensions a numpy shape has: a number, a tuple, or several numbers. Of what is not known there may be
+    none."""
     if isinstance(size, list):
-        return len(size) if all(isinstance(part, (Const, Scalar)) for part in size) else SOME_RANK
+        return len(size) if all(isinstance(part, (Const, Scalar)) for part in size) else None
     if isinstance(size, Sequence):
-        return len(size.items) if not size.open else SOME_RANK
-    return 1 if isinstance(size, (Const, Scalar)) else SOME_RANK
+        return len(size.items) if not size.open else SOME_RANK if size.items else None
+    return 1 if isinstance(size, (Const, Scalar)) else None
 
 
 def nesting(value: Value) -> int | None:

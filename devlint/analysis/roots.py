@@ -85,6 +85,8 @@ def trace_root(
         if not made_here and origin.kind == "factory" and (origin.frame is None or origin.frame is not frame):
             if origin.frame is not None and origin.frame.function is None and frame.function is None:
                 return "mixed", site
+            if origin.first() in machine.sent:
+                return "mixed", site  # a buffer that was moved since, of which something was computed before
             return "factory", origin.site
     if not chain:
         return "mixed", site

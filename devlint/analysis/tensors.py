@@ -218,7 +218,7 @@ def _meet_array(machine: Machine, left: Value, right: Value, node: ir.Node, fram
     array, other, place = (left, right, "right") if isinstance(left, Array) else (right, left, "left")
     if not isinstance(other, Tensor) or not isinstance(array, Array):
         return UNKNOWN
-    if array.may_be_number or (array is right and not 0 < (array.rank or 0) < SOME_RANK):
+    if array.may_be_number or (array is right and not array.rank):
         return Tensor(other.device)
     if other.device in (None, "cpu", POISON):
         return Tensor(other.device)
@@ -293,7 +293,7 @@ def compare_tensors(machine: Machine, symbol: str, left: Value, right: Value, no
 
 def _as_tensor(side: Value) -> Value:
     """A numpy array that is compared with a tensor becomes one, on the CPU; what may be a number stays."""
-    if not isinstance(side, Array) or not 0 < (side.rank or 0) < SOME_RANK:
+    if not isinstance(side, Array) or not side.rank:
         return side
     return Tensor("cpu", side.rank)
 

@@ -69,6 +69,7 @@ result = (ord("a"), chr(98))
 result = (7 // 2, 7 % 3, 2 ** 10, 7 / 2, 1 << 4, 6 & 3, 6 | 1, 6 ^ 2, -7 // 2, abs(-3), round(2.567, 2), divmod(7, 2))
 result = (int("3"), float("1.5"), int(2.9), str(3), bool([]), bool("x"), int(), float(), complex(1, 2).imag)
 result = (len("abc"), len([1, 2]), max(3, 1, 2), min([4, 2]), max("a", "bb", key=len), sum([1, 2], 3), pow(2, 3))
+result = (sum([[1], [2, 3]], []), sum(((1,), (2,)), (0,)), sum([], [4]), sum((x for x in ([1], [2])), start=[0]))
 result = (max([], default=0), min((3, 1), key=lambda x: -x), sum(x for x in (1, 2)), any([0, 1]), all([1, 0]), any([]))
 result = [(i, x) for i, x in enumerate("ab", 1)]
 result = list(zip([1, 2, 3], "ab"))
