@@ -24,7 +24,7 @@ from devlint.analysis.events import MoveOnArray
 from devlint.analysis.host import read_pending, read_through, to_host
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.missing import too_few
-from devlint.analysis.results import array_rank, reduced_rank
+from devlint.analysis.results import array_rank, product_rank, reduced_rank
 from devlint.analysis.values import (
     DTYPE,
     NONE,
@@ -44,6 +44,7 @@ from devlint.analysis.values import (
     Tensor,
     Unknown,
     Value,
+    constant,
     is_none,
 )
 from devlint.semantics import errors
@@ -227,8 +228,54 @@ def array_binary(
         arrays = [side for side in (left, right) if isinstance(side, Array)]
         for side in arrays:
             read_through(machine, side, "", node, frame)
+        if operator == "@" and len(arrays) == 2:
+            return _product(arrays[0], arrays[1])
         known = [side.rank for side in arrays if side.rank]
         return Array(max(known) if known else None, None, all(side.may_be_number for side in arrays))
+    return None
+
+
+def _product(left: Array, right: Array) -> Value:
+    rank = product_rank(left.rank, right.rank)
+    return NUMBER if rank == 0 else Array(rank, None, True)
+
+
+@models("numpy.matmul", "numpy.dot")
+def multiply(machine: Machine, call: Call) -> Value | None:
+    """`np.matmul(a, b)`: two vectors give a number."""
+    left, right = call.argument(0, "a"), call.argument(1, "b")
+    return _product(left, right) if isinstance(left, Array) and isinstance(right, Array) else None
+
+
+@models("numpy.einsum")
+def contract(machine: Machine, call: Call) -> Value | None:
+    """`np.einsum("ij,jk->ik", a, b)`: the text says how many dimensions there are."""
+    text = constant(call.argument(0, "subscripts"))
+    if not isinstance(text, str) or "->" not in text or any(map(tensors_in, call.positional)):
+        return None
+    kept = text.partition("->")[2].replace(" ", "")
+    if "." in kept:
+        return Array(SOME_RANK if kept.strip(".") else None, None, True)
+    return Array(len(kept)) if kept else NUMBER
+
+
+@models("numpy.interp", "numpy.digitize")
+def look_up(machine: Machine, call: Call) -> Value | None:
+    """For each number that is looked up, one."""
+    given = call.argument(0, "x")
+    if given is None or call.open or any(map(tensors_in, call.values())):
+        return None
+    rank = array_rank(given)
+    return NUMBER if rank == 0 else Array(rank, None, True)
+
+
+@models("numpy.float64", "numpy.double")
+def as_double(machine: Machine, call: Call) -> Value | None:
+    """`np.float64(x)` is a float of Python's, too: a tensor of one number is asked for it."""
+    given = call.argument(0, "value")
+    if isinstance(given, Tensor) and (given.rank in (0, None) or given.size == 1):
+        read_pending(machine, given, "numpy.float64", call.node, call.frame)
+        return NUMBER
     return None
 
 

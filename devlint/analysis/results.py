@@ -363,7 +363,7 @@ def _array(row: Row, bound: dict[str, Any]) -> Value:
         known = [rank for rank in ranks if rank is not None]
         rank = max(known) if known and (len(known) == len(ranks) or max(known) > 0) else None
     elif row.rank == "reduce":
-        rank = reduced_rank(bound.get("a"), bound.get("axis"), bound.get("keepdims"))
+        rank = reduced_rank(bound.get("a", bound.get("x")), bound.get("axis"), bound.get("keepdims"))
     elif row.rank == "along":
         rank = 1 if bound.get("axis") is None or is_none(bound["axis"]) else array_rank(bound.get("a"))
         rank = SOME_RANK if rank is None else rank
@@ -391,6 +391,13 @@ def reduced_rank(whole: Value | None, axis: Value | None, kept: Value | None = N
         return rank - several
     along = constant(axis)
     return 1 if isinstance(along, int) and along > 0 else None
+
+
+def product_rank(left: int | None, right: int | None) -> int | None:
+    """How many dimensions `left @ right` of two arrays has; None if that is not known."""
+    if left is None or right is None or SOME_RANK in (left, right):
+        return None
+    return max(left, right) if min(left, right) > 1 else left + right - 2
 
 
 def _size_rank(size: Any) -> int | None:
