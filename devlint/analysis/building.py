@@ -14,6 +14,7 @@ from devlint.analysis.opaque import hide_members, hide_parameters, is_opaque
 from devlint.analysis.replacing import registers_elsewhere
 from devlint.analysis.results import derived
 from devlint.analysis.values import (
+    SOME_RANK,
     UNKNOWN,
     Const,
     External,
@@ -108,7 +109,9 @@ def initialise_builtin(machine: Machine, instance: Instance, path: str, row: Row
             target = bound.get("device")
             device = resolve(machine, target if isinstance(target, Value) else None, call.node, call.frame, path)
         kind = "layer-in-forward" if in_forward else "parameter"
-        tensor = Tensor(device, _state_rank(state.name), machine.origin(kind, call.node, call.frame, device, path))  # type: ignore[arg-type]
+        tensor = Tensor(
+            device, _state_rank(path, state.name), machine.origin(kind, call.node, call.frame, device, path)
+        )  # type: ignore[arg-type]
         tensor.is_parameter = not state.is_buffer
         tensor.requires_grad = not state.is_buffer
         machine.store.put(module.kinds, state.name, "buffer" if state.is_buffer else "parameter")
@@ -158,8 +161,24 @@ def _exists(state: Any, bound: dict[str, Any]) -> bool:
     return value.value not in (False, None, 0) if isinstance(value, Const) else bool(state.default)
 
 
-def _state_rank(name: str) -> int | None:
-    return 0 if name == "num_batches_tracked" else 64
+def _state_rank(path: str, name: str) -> int:
+    """How many dimensions a parameter or buffer of a class of `torch.nn` has."""
+    if name == "num_batches_tracked":
+        return 0
+    rank = _RANKS.get(path.rpartition(".")[2]) if libraries.canonical(path).startswith("torch.nn.") else None
+    if rank is None:
+        return SOME_RANK
+    return rank if name == "weight" else 1 if name == "bias" else SOME_RANK
+
+
+_RANKS: Final = {
+    "Linear": 2,
+    "LazyLinear": 2,
+    "Embedding": 2,
+    "EmbeddingBag": 2,
+    **{f"{kind}{n}d": n + 2 for kind in ("Conv", "LazyConv", "ConvTranspose", "LazyConvTranspose") for n in (1, 2, 3)},
+}
+"""How many dimensions the weight of a layer has; its bias has one."""
 
 
 def _inside_forward(machine: Machine) -> bool:

@@ -68,7 +68,7 @@ def tensor_attribute(machine: Machine, value: Tensor, name: str, node: ir.Node, 
         answer = _where(machine, value, name)
         return answer if machine.trace is None else machine.trace.answer(node, answer)
     if name == "data":
-        return value
+        return _content(value) if value.is_parameter else value
     if name == "shape":
         return shape(value)
     if name == "ndim":
@@ -93,6 +93,13 @@ def tensor_attribute(machine: Machine, value: Tensor, name: str, node: ir.Node, 
     asked = node.function if isinstance(node, ir.Call) and isinstance(node.function, ir.Attribute) else node
     error = "AttributeError: Caught AttributeError in replica 0 on device 0."
     return read_lost(machine, own, "attribute", error, name, asked, frame)
+
+
+def _content(parameter: Tensor) -> Tensor:
+    """`parameter.data`: another tensor over the same memory, which stays where it is when its module moves."""
+    made = derived(parameter)
+    made.requires_grad, made.size = False, parameter.size
+    return made
 
 
 def _where(machine: Machine, value: Tensor, name: str) -> Value:
