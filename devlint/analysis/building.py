@@ -32,6 +32,7 @@ from devlint.analysis.values import (
 from devlint.semantics import libraries, table
 
 if TYPE_CHECKING:
+    from devlint.analysis.events import MarkKind
     from devlint.analysis.machine import Machine
     from devlint.semantics.table import Row
 
@@ -108,10 +109,10 @@ def initialise_builtin(machine: Machine, instance: Instance, path: str, row: Row
         if device is None:
             target = bound.get("device")
             device = resolve(machine, target if isinstance(target, Value) else None, call.node, call.frame, path)
-        kind = "layer-in-forward" if in_forward else "parameter"
+        kind: MarkKind = "layer-in-forward" if in_forward else "parameter"
         tensor = Tensor(
             device, _state_rank(path, state.name), machine.origin(kind, call.node, call.frame, device, path)
-        )  # type: ignore[arg-type]
+        )
         tensor.is_parameter = not state.is_buffer
         tensor.requires_grad = not state.is_buffer
         machine.store.put(module.kinds, state.name, "buffer" if state.is_buffer else "parameter")

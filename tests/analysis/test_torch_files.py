@@ -152,6 +152,24 @@ with tempfile.NamedTemporaryFile() as file:
 parts = (folder / "c.pt").parent.name, (folder / "c.pt").suffix
 g = parts  #= ['d','.pt']
 """,
+    "bytes of what was saved in memory": """
+import io, pickle
+from collections import deque
+def pack(content):
+    file = io.BytesIO()
+    torch.save(content, file)
+    return file.getvalue()
+sent = deque([pack({"x": torch.zeros(2, device=device)}), pack([torch.zeros(2)])])
+a = torch.load(io.BytesIO(sent[0]), map_location="cpu")["x"]  #= cpu
+b = torch.load(io.BytesIO(sent.popleft()))["x"]  #= gpu
+c = torch.load(io.BytesIO(sent.popleft()))  #= [cpu]
+file = io.BytesIO(pickle.dumps({"n": 3}))
+d = pickle.load(file)["n"]  #= 3
+file.seek(0)
+e = pickle.loads(file.read())["n"]  #= 3
+f = len(io.BytesIO(b"abc").getvalue())
+torch.stack([b, c[0]])  # DEV301: gpu1 gpu2
+""",
     "what is saved stays as it was": """
 import os, tempfile
 saved, name = {"x": torch.zeros(2, device=device)}, os.path.join(tempfile.mkdtemp(), "c.pt")

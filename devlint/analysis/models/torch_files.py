@@ -17,7 +17,6 @@ from devlint.analysis.host import read_pending
 from devlint.analysis.machine import text_of
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models.copying import copied
-from devlint.analysis.models.system import temporary_name
 from devlint.analysis.modules import registered, submodules
 from devlint.analysis.neighbours import saves_nothing, saves_settings
 from devlint.analysis.option_names import asks_for_gpu, speaks_of_gpu
@@ -36,7 +35,6 @@ from devlint.analysis.values import (
     Class,
     Const,
     DeviceValue,
-    External,
     Function,
     Instance,
     Mapping,
@@ -61,21 +59,6 @@ if TYPE_CHECKING:
 _SAVES = frozenset({"torch.save", "torch.jit.save"})
 
 # -- what the world answers
-
-
-@models("io.BytesIO", "io.StringIO", "tempfile.TemporaryFile")
-def memory_file(machine: Machine, call: Call) -> Value:
-    """A file of its own: what is saved there is found again."""
-    return Instance(External("io.BytesIO"), machine.site(call.node, call.frame))
-
-
-@models("tempfile.NamedTemporaryFile")
-def named_file(machine: Machine, call: Call) -> Value:
-    """A file that can be opened again by its name."""
-    made = memory_file(machine, call)
-    assert isinstance(made, Instance)
-    made.fields["name"] = Const(temporary_name(), made.site)
-    return made
 
 
 @models("torch.utils.model_zoo.load_url", "torch.hub.load_state_dict_from_url")
@@ -380,42 +363,10 @@ def _file_key(source: Value | None) -> object:
 def save(machine: Machine, call: Call) -> Value:
     """`torch.save(obj, path)`: what is saved stays as it is now."""
     note_saved(machine, call.argument(0, "obj"), call)
-    return _keep(machine, call.argument(0, "obj"), call.argument(1, "f"), call)
+    return keep(machine, call.argument(0, "obj"), call.argument(1, "f"), call)
 
 
-@models("pickle.dump", "cloudpickle.dump", "dill.dump")
-def pickled(machine: Machine, call: Call) -> Value:
-    """`pickle.dump(obj, file)` keeps an object with all that it holds."""
-    return _keep(machine, call.argument(0, "obj"), call.argument(1, "file"), call)
-
-
-@models("pickle.load", "cloudpickle.load", "dill.load")
-def unpickled(machine: Machine, call: Call) -> Value:
-    """`pickle.load(file)` gives back what the program itself kept there."""
-    content = saved_content(machine, call.argument(0, "file"))
-    return UNKNOWN if content is None else copied(content, {})
-
-
-@models("pickle.dumps", "cloudpickle.dumps", "dill.dumps")
-def pickled_bytes(machine: Machine, call: Call) -> Value:
-    """`pickle.dumps(obj)`: bytes that are read by `loads` alone."""
-    made = Instance(External(_BYTES), machine.site(call.node, call.frame))
-    made.state["content"] = copied(call.argument(0, "obj") or UNKNOWN, {})
-    return made
-
-
-@models("pickle.loads", "cloudpickle.loads", "dill.loads")
-def unpickled_bytes(machine: Machine, call: Call) -> Value:
-    """`pickle.loads(pickle.dumps(obj))` is a copy."""
-    held = call.argument(0, "data")
-    known = isinstance(held, Instance) and isinstance(held.cls, External) and held.cls.path == _BYTES
-    return copied(held.state["content"], {}) if isinstance(held, Instance) and known else UNKNOWN
-
-
-_BYTES: Final = "devlint.pickled"
-
-
-def _keep(machine: Machine, content: Value | None, file: Value | None, call: Call) -> Value:
+def keep(machine: Machine, content: Value | None, file: Value | None, call: Call) -> Value:
     for tensor in tensors_in(content) if content is not None else ():
         read_pending(machine, tensor, "", call.node, call.frame)
     key = _file_key(file)
