@@ -22,9 +22,10 @@ from devlint.analysis.dispatch import (
 )
 from devlint.analysis.events import MoveOnArray
 from devlint.analysis.host import read_pending, read_through, to_host
+from devlint.analysis.lacking import is_told_apart, receiver_of
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.missing import too_few
-from devlint.analysis.results import array_rank, product_rank, reduced_rank
+from devlint.analysis.results import array_rank, may_be_module, product_rank, reduced_rank
 from devlint.analysis.values import (
     DTYPE,
     NONE,
@@ -85,15 +86,13 @@ def isscalar(machine: Machine, call: Call) -> Value | None:
 def array_method(machine: Machine, value: Array, name: str, call: Call) -> Value:
     """`array.name(...)`; a move is an error in every world."""
     if name in _MOVES:
-        node = call.node
-        receiver = (
-            node.function.value if isinstance(node, ir.Call) and isinstance(node.function, ir.Attribute) else node
-        )
+        if is_told_apart(machine, call.node, call.frame):
+            return UNKNOWN
         machine.crash(
             MoveOnArray,
-            machine.site(node, call.frame),
+            machine.site(call.node, call.frame),
             error=errors.message("no-attribute", type="numpy.ndarray", name=name),
-            text=source_text(machine, machine.site(receiver, call.frame)),
+            text=source_text(machine, machine.site(receiver_of(call.node), call.frame)),
             method=name,
         )
     if name not in _METHODS:
@@ -325,11 +324,19 @@ def extreme_place(machine: Machine, call: Call) -> Value | None:
 def choose(machine: Machine, call: Call) -> Value | None:
     """`np.random.choice(xs)` is one of them, whatever they are; with a size, or of a number, what the row says."""
     given, size = call.argument(0, "a"), call.given(1, "size")
+    if isinstance(given, Sequence) and _holds_modules(given):
+        return UNKNOWN
     if not isinstance(given, (Array, Sequence, Unknown)) or tensors_in(given) or not (size is None or is_none(size)):
         return None
     if isinstance(given, Unknown) or (isinstance(given, Sequence) and not _holds_plain(given)):
         return UNKNOWN  # dicts and other objects are drawn as they are
     return Array(None, None, True)
+
+
+def _holds_modules(value: Sequence) -> bool:
+    """Whether a list holds nothing but what was moved without being known: modules are drawn as they are."""
+    held = tensors_in(value)
+    return bool(held) and all(may_be_module(tensor) for tensor in held)
 
 
 def _holds_plain(value: Sequence) -> bool:

@@ -424,8 +424,13 @@ def external_attribute(machine: Machine, value: External, name: str, node: ir.No
         return makes(machine)
     if path.endswith("Tensor") and path.startswith("torch.cuda."):
         return External(path, machine.site(node, frame))
-    own = libraries.class_name(value.path) if name == "__name__" else None
+    own = _name_of(value.path) if name == "__name__" else None
     return External(path) if own is None else const(own)
+
+
+def _name_of(path: str) -> str | None:
+    """The `__name__` of what a library has: of its classes, and of the library itself (`numpy`)."""
+    return path if "." not in path else libraries.class_name(path)
 
 
 @on(METHOD, External)

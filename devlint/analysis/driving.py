@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from devlint.analysis.entries import is_program
 from devlint.analysis.project import Project
 from devlint.analysis.staying import moves
 from devlint.syntax import ir
-from devlint.syntax.walk import called_names
+from devlint.syntax.walk import called_names, calls, dotted, names_cpu
+
+_SETTERS: Final = {
+    "torch.set_default_device": "default_device",
+    "torch.set_default_tensor_type": "default_type",
+}
 
 
 class Driving:
     """Who imports whom: `imports` are the project's files that a file imports, `importers` those by which it is
     imported, `driven` those that a program imports."""
 
-    __slots__ = ("imports", "importers", "driven", "_project", "_called")
+    __slots__ = ("imports", "importers", "driven", "_project", "_called", "_choosing")
 
     def __init__(self, project: Project, targets: Sequence[str]) -> None:
         self._project = project
         self._called: dict[str, set[str]] = {}
+        self._choosing: dict[str, frozenset[str]] = {}
         self.imports = {path: project.imports_of(path) for path in targets}
         self.importers: dict[str, set[str]] = {}
         for path, found in self.imports.items():
@@ -72,6 +79,29 @@ class Driving:
                 names |= new
         return names
 
+    def defaults_around(self, path: str) -> set[str]:
+        """The defaults for new tensors that programs choose, by functions in other files, which come to this one."""
+        choosers = {file: slots for file in self.imports if file != path and (slots := self._chosen_in(file))}
+        found: set[str] = set()
+        for program in self.imports if choosers else ():
+            reached = self._project.reach(program) if self.is_program(program) else set()
+            if path in reached:
+                found.update(slot for file in reached & choosers.keys() for slot in choosers[file])
+        return found
+
+    def _chosen_in(self, path: str) -> frozenset[str]:
+        """The defaults that a file lets be chosen: by calls that give something else than the CPU by its name."""
+        known = self._choosing.get(path)
+        if known is None:
+            module = self._project.module(path)
+            found = calls(module) if module is not None and "set_default_" in module.text else ()
+            known = self._choosing[path] = frozenset(
+                _SETTERS[name]
+                for name, node in found
+                if name in _SETTERS and not all(_is_of_host(given) for given in node.args)
+            )
+        return known
+
     def stays_on_cpu(self, path: str) -> bool:
         """Whether programs import a file, by way of others or at once, nothing else does, and in all of these nothing
         names a device, asks for one or moves anything.
@@ -92,3 +122,9 @@ class Driving:
             waiting += above - around
             around |= above
         return used and not any(moves(self._project, file) for file in around)
+
+
+def _is_of_host(given: ir.Expr) -> bool:
+    """Whether what is given for a default is the CPU, or a tensor type of the host, as it is written."""
+    text = given.value if isinstance(given, ir.Const) and isinstance(given.value, str) else dotted(given)
+    return names_cpu(given) or (text.endswith("Tensor") and "cuda" not in text)

@@ -38,6 +38,8 @@ def read_lacking(machine: Machine, value: Value, name: str, node: ir.Node, frame
     kind = type_name(value)
     if not kind or _is_placeholder(value) or not (_is_own(machine, value) and comes_surely(machine, frame)):
         return missing(machine, "AttributeError")
+    if is_told_apart(machine, node, frame):
+        return missing(machine, "AttributeError")
     refuse(machine, kind, name, node, frame)
     raise Crash("AttributeError")
 
@@ -48,13 +50,11 @@ def refuse(machine: Machine, kind: str, name: str, node: ir.Node, frame: Frame) 
     if not all(names.isdisjoint(caught) for caught in machine.trying):
         return
     trying, machine.trying = machine.trying, ()
-    asked = node.function if isinstance(node, ir.Call) else node
-    receiver = asked.value if isinstance(asked, ir.Attribute) else node
     machine.emit(
         MoveOnArray,
         machine.site(node, frame),
         error=errors.message("no-attribute", type=kind, name=name),
-        text=source_text(machine, machine.site(receiver, frame)),
+        text=source_text(machine, machine.site(receiver_of(node), frame)),
         method=name,
         type_name=kind,
     )
@@ -92,6 +92,27 @@ def comes_surely(machine: Machine, frame: Frame) -> bool:
     if machine.doubts or not all(choice.condition for choice in machine.path):
         return False
     return not any(_is_past_doubt(part) for part in (frame, *(a.call.frame for a in machine.activations)))
+
+
+def is_told_apart(machine: Machine, node: ir.Node, frame: Frame) -> bool:
+    """Whether the way to where a value is asked for what it lacks hangs on an answer about that very value, that nobody
+    knows: `if boxes.shape[1] == 5:` may be what tells arrays from tensors."""
+    receiver = receiver_of(node)
+    if not isinstance(receiver, ir.Name):
+        return False
+    about = re.compile(rf"\b{re.escape(receiver.id)}\b\s*[.\[]")
+    return any(
+        choice.site is not None
+        and choice.site.path == frame.namespace.path
+        and about.search(choice.condition or machine.project.text_at(choice.site))
+        for choice in machine.path
+    )
+
+
+def receiver_of(node: ir.Node) -> ir.Node:
+    """What is asked for an attribute or a method."""
+    asked = node.function if isinstance(node, ir.Call) else node
+    return asked.value if isinstance(asked, ir.Attribute) else node
 
 
 def _is_past_doubt(frame: Frame) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.values import Const, Unknown, Value, const
+from devlint.analysis.values import Class, Const, Instance, Unknown, Value, const
 from devlint.semantics.devices import parse_device
 from devlint.syntax import ir
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 def by_default(machine: Machine, name: str, default: Value | None) -> Value:
     """What stands for an argument that nobody gives: a flag may be answered either way, and so may what is asked of a
-    number."""
+    number. An object of the program's own that is the default keeps its settings: that it is given with another device
+    than the one it has elsewhere nobody knows."""
+    if isinstance(default, Instance) and isinstance(default.cls, Class) and default.module is None:
+        return Unknown()
     if default is None or not _is_plain(name, default):
         return Unknown(name, True)
     if isinstance(default, Const) and isinstance(default.value, bool):

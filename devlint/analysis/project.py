@@ -161,6 +161,18 @@ class Project:
             known = self._imports[path] = {target for target in found if target is not None and target != path}
         return known
 
+    def reach(self, path: str) -> set[str]:
+        """Return a file and those that it imports, and these, by what stands in them."""
+        known = self.reaches.get(path)
+        if known is None:
+            known, waiting = {path}, [path]
+            while waiting:
+                new = self.imports_of(waiting.pop()) - known
+                known |= new
+                waiting += new
+            self.reaches[path] = known
+        return known
+
     def imported(self, path: str) -> set[str]:
         """Return a file and those that it imports, and these, as far as the run went."""
         found, waiting = {path}, [path]

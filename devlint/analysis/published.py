@@ -27,7 +27,7 @@ def others_save(project: Project, paths: Iterable[str]) -> bool:
     """Whether nobody in the project who saves knows a network of those that the first of these files with any knows:
     the file that loads, and those that called it, from within."""
     for path in paths:
-        homes = [inner for inner in _reach(project, path) if _networks(project, inner)]
+        homes = [inner for inner in project.reach(path) if _networks(project, inner)]
         if homes:
             savers = those_that_save(project)
             project.uncached.add(path)
@@ -39,7 +39,7 @@ def _knows(project: Project, saver: str, homes: list[str]) -> bool:
     """Whether a file that saves, or one that it imports, speaks of a network in one of these files. Where classes are
     found by a text, the settings may speak of it, too, or any of them of the folders in which it lies."""
     networks = {name for home in homes for name in _networks(project, home)}
-    reach = _reach(project, saver)
+    reach = project.reach(saver)
     words = [_words(project, path) for path in reach]
     if any(not networks.isdisjoint(names) for names in words):
         return True
@@ -54,19 +54,6 @@ def _folders(project: Project, path: str) -> list[str]:
     """The folders below the project's in which a file lies, or its own name if it lies in none."""
     *folders, name = os.path.relpath(path, str(project.root)).split(os.sep)
     return folders or [name.partition(".")[0]]
-
-
-def _reach(project: Project, path: str) -> set[str]:
-    """A file and those that it imports, and these, by what stands in them."""
-    known = project.reaches.get(path)
-    if known is None:
-        known, waiting = {path}, [path]
-        while waiting:
-            new = project.imports_of(waiting.pop()) - known
-            known |= new
-            waiting += new
-        project.reaches[path] = known
-    return known
 
 
 def _networks(project: Project, path: str) -> frozenset[str]:

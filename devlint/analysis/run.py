@@ -267,6 +267,7 @@ class _Runner:
         if namespace is None or (path in self.driving.driven and among is None) or stays:
             return
         machine.built.clear()
+        elsewhere = self.driving.defaults_around(path)
         entries = sorted(protocol_entries(machine, namespace), key=is_private_class)
         if among is not None:
             entries = [entry for entry in entries if entry.key[0] == "class" and entry.node.name in among]
@@ -291,7 +292,7 @@ class _Runner:
                 machine.protocol = True
                 machine.home = path
                 repeat_defaults(machine, path)
-                for slot in chosen:  # whether it is called where they hold, nobody knows
+                for slot in chosen | elsewhere:  # whether it is called where they hold, nobody knows
                     machine.store.set(machine.state, slot, DeviceValue("?"))
                 forget_settings(machine, namespace, entry.node)
                 entry.run()

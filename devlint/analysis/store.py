@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from devlint.analysis.values import Maybe
+from devlint.analysis.values import DeviceValue, Maybe
 
 
 class _Missing:
@@ -157,6 +157,10 @@ class Store:
             if is_slot:
                 if key == "cls" and a is not b:
                     value = now  # an object that one side alone gave another class has the one that it had
+                elif key in ("default_device", "default_type") and a is not b:
+                    value = DeviceValue("?")  # which of the two is in force nobody knows
+                elif key == "of":
+                    value = b if a is None else a  # a dict that one side has made an object's attributes is theirs
                 self.set(target, key, value)
                 if key == "items" and differ(a, b):
                     uneven.append(target)

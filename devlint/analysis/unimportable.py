@@ -29,8 +29,14 @@ _NEAR: Final = 3
 """So many folders above the root of a project are looked into where no repository is around it."""
 
 
+GONE: Final = frozenset({"torch.utils.ffi", "torch.legacy"})
+"""What torch had and has no more, with nothing in its place: extensions that were built by it are written anew."""
+
+
 def is_unimportable(project: Project, name: str, level: int, importer: str) -> bool:
-    """Whether an import names a part that a package of the project surely does not have."""
+    """Whether an import names a part that a package of the project surely does not have, or torch has no more."""
+    if not level and name in GONE:
+        return True
     above, _, last = name.rpartition(".")
     source = project.source(importer)
     if source is None or source.kind != "python" or not last or MADE.fullmatch(last):

@@ -38,8 +38,10 @@ def end_if_unwritten(machine: Machine, value: Instance, name: str, frame: Frame)
 
 def _is_unwritten(machine: Machine, value: Instance, name: str, frame: Frame) -> bool:
     cls = value.cls
-    if not isinstance(cls, Class) or machine.protocol or machine.importing or machine.state.replaced:
+    if not isinstance(cls, Class) or machine.importing or machine.state.replaced:
         return False
+    if machine.protocol and not (machine.building and frame.receiver is value and _is_constructor(frame)):
+        return False  # whoever made it may have given it more
     if name.startswith("__") or ANY_NAME in value.state or not PLAIN_BASES.issuperset(external_bases(cls)):
         return False
     if value.module is not None and (value.module.unsure or name.startswith("_") or frame.receiver is not value):
@@ -50,6 +52,11 @@ def _is_unwritten(machine: Machine, value: Instance, name: str, frame: Frame) ->
         return False
     own = {base.node for base in mro(cls) if isinstance(base, Class)}
     return not any(_may_write(machine, module, name, own) for module in writers(machine, cls, frame))
+
+
+def _is_constructor(frame: Frame) -> bool:
+    """Whether it is the activation of an `__init__`, before which nobody has had its object."""
+    return frame.function is not None and frame.function.name == "__init__"
 
 
 def _may_write(machine: Machine, module: ir.Module, name: str, own: set[ir.Class]) -> bool:

@@ -11,7 +11,7 @@ from devlint.analysis.events import DeviceUnavailable, MixedDevices
 from devlint.findings import Severity
 from devlint.rules.base import Diagnosis, Example, Rule, TextContext
 from devlint.rules.text import quoted, steps, trail
-from devlint.rules.unavailable import in_document, speaker, where
+from devlint.rules.unavailable import in_document, in_notebook, speaker, where
 
 BAD = """\
 import torch
@@ -68,7 +68,8 @@ reaches a use of the device in a world without that GPU. The index is followed t
 calls to where it is written. A `torch.device("cuda:1")` that is never used touches nothing and is not reported. Also a
 fixed place in a list that has an item for each GPU. A flag of the program's own that somebody has to give for it stands
 guard; one that is on by default does not. An option for the number of the GPU is its user's: its default is advice,
-unless the file asks whether there is any GPU. What a document shows (a block of a Markdown file) is advice, and so is a
+unless the file asks whether there is any GPU; so is the number that a cell of a notebook names, which its reader sets
+there. What a document shows (a block of a Markdown file) is advice, and so is a
 program that makes as many GPUs visible itself and never asks whether there is one, or by an option: it is for machines
 that have them. So is one that is spread over several by design: the number is that of a loop that begins with the first
 (`for i in range(4): parts[i].to(i)`) in a program that never asks whether there is any, or a class or function names
@@ -101,7 +102,7 @@ def missing_index(event: DeviceUnavailable, context: TextContext) -> Iterator[Di
     device = f"{event.device.partition(':')[0]}:{event.index}"
     message = f"`{context.text(site)}` names {device}, which a machine with fewer GPUs does not have"
     help_text = f"use it only where `torch.cuda.device_count() > {event.index}`, or let the caller choose the device"
-    mild = in_document(event) or event.unasked or _is_for_several(event)
+    mild = in_document(event) or (in_notebook(event) and not event.evidence) or event.unasked or _is_for_several(event)
     severity: Severity | None = "advice" if mild else None
     yield Diagnosis(site, message, event, trail(event, site), help_text, severity=severity)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from devlint.analysis.events import DeviceUnavailable, Site
 from devlint.findings import Severity
-from devlint.sources.reading import is_document
+from devlint.sources.reading import is_document, kind_of
 
 
 def speaker(event: DeviceUnavailable) -> str | None:
@@ -30,7 +32,13 @@ def severity(event: DeviceUnavailable) -> Severity | None:
     if in_document(event):
         return "advice"
     hidden = event.visible is not None and event.world != "cpu" and not event.is_visible_by_option
-    return None if event.evidence or hidden else "advice"
+    return None if event.evidence or (hidden and not in_notebook(event)) else "advice"
+
+
+def in_notebook(event: DeviceUnavailable) -> bool:
+    """Whether the code is a notebook's: which of the GPUs is taken there its reader sets in the cell that says it, as
+    elsewhere by an option."""
+    return kind_of(Path(where(event).path)) == "notebook"
 
 
 def in_document(event: DeviceUnavailable) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-OUTSIDE_TORCH = tuple("npu mlu musa sdaa neuron gcu tpu dipu supa rbln spyre openreg".split())
+OUTSIDE_TORCH = tuple("npu mlu musa sdaa neuron gcu tpu dipu supa rbln spyre qaic openreg".split())
 """What backends that are packages of their own name theirs (`torch.utils.rename_privateuse1_backend`)."""
 
 BACKENDS = frozenset(f"torch_{kind}" for kind in OUTSIDE_TORCH)

@@ -149,6 +149,49 @@ def test_code_that_nobody_calls_may_be_given_its_attributes(tmp_path: Path) -> N
     assert _codes(MIXIN, tmp_path) == ["DEV303"]
 
 
+BUILT = """
+import torch
+from torch import nn
+class Recurrent(nn.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        self.width = width
+        self.hidden = self.start(self.{read})
+        self.layer = nn.Linear(4, 4)
+    def start(self, size):
+        return torch.zeros(size, 4)
+    def forward(self, x):
+        return self.layer(x) + self.start(len(x))
+"""
+
+
+@pytest.mark.parametrize(("read", "codes"), [("width", ["DEV303"]), ("length", [])])
+def test_what_no_constructor_can_build_is_not_entered(read: str, codes: list[str], tmp_path: Path) -> None:
+    assert _codes(BUILT.format(read=read), tmp_path) == codes
+
+
+EXTENSION = """
+{first}
+import torch
+from torch import nn
+class Net(nn.Module):
+    def forward(self, x):
+        return x + torch.zeros(4)
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "codes"),
+    [
+        ("from torch.utils.ffi import _wrap_function", []),
+        ("import torch.utils.data", ["DEV303"]),
+        ("try:\n    from torch.utils.ffi import _wrap_function\nexcept ImportError:\n    pass", ["DEV303"]),
+    ],
+)
+def test_what_torch_has_no_more(first: str, codes: list[str], tmp_path: Path) -> None:
+    assert _codes(EXTENSION.format(first=first), tmp_path) == codes
+
+
 def _codes(text: str, folder: Path) -> list[str]:
     program = folder / "program.py"
     program.write_text(text)

@@ -658,6 +658,70 @@ def test_a_default_that_an_import_sets_holds_by_protocol(tmp_path: Path) -> None
     assert found(files, tmp_path) == expected(files)
 
 
+CHOOSER = """\
+import torch
+def choose(device=None):
+    if device:
+        torch.set_default_device({given})
+"""
+SHELL = """\
+import argparse
+import torch
+import layers
+import setting
+parser = argparse.ArgumentParser()
+parser.add_argument("--place")
+args = parser.parse_args()
+setting.choose(args.place)
+print(layers.width, torch.ones(2).to(args.place))
+"""
+LAYERS = "from net import Net\nwidth = 4\n"
+UNUSED = HEAD + "class Net(nn.Module):\n    def forward(self, x):\n        return x + torch.zeros(2)\n"
+
+
+@pytest.mark.parametrize(("given", "codes"), [("device", []), ("'cpu'", ["DEV303"])])
+def test_a_default_that_another_file_chooses_may_hold_by_protocol(given: str, codes: list[str], tmp_path: Path) -> None:
+    (tmp_path / "setting.py").write_text(CHOOSER.format(given=given))
+    (tmp_path / "program.py").write_text(SHELL)
+    (tmp_path / "layers.py").write_text(LAYERS)
+    (tmp_path / "net.py").write_text(UNUSED)
+    paths = sorted(tmp_path.glob("*.py"))
+    assert [finding.code for finding in check(paths, Config(root=tmp_path))] == codes
+
+
+def test_a_default_that_each_way_chooses_is_not_known(tmp_path: Path) -> None:
+    """Neither does the analysis fail where a program leaves it open."""
+    text = UNUSED + "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--method', default='')\n"
+    text += "args = parser.parse_args()\nif 'one' in args.method:\n    torch.set_default_device('cuda')\n"
+    text += "elif 'two' in args.method:\n    torch.set_default_device('cpu')\nprint(torch.zeros(2))\n"
+    assert {finding.code for finding in found(text, tmp_path)} <= {"DEV102"}
+
+
+SETTINGS = """\
+class Settings:
+    def __init__(self):
+        self.device = "cpu"
+settings = Settings()
+"""
+CHAIN = """\
+import torch
+import config
+operators = torch.zeros(3, device=config.settings.device)
+class Chain:
+    def __init__(self, options=config.settings):
+        self.device = options.device
+        self.operators = operators.to(self.device)
+    def energy(self):
+        return self.operators + torch.eye(3, device=config.settings.device)
+"""
+
+
+def test_an_object_that_is_a_default_keeps_its_device(tmp_path: Path) -> None:
+    (tmp_path / "config.py").write_text(SETTINGS)
+    (tmp_path / "chain.py").write_text(CHAIN)
+    assert check(sorted(tmp_path.glob("*.py")), Config(root=tmp_path)) == []
+
+
 SET_UP = """
 import unittest
 def prepare(case):

@@ -283,8 +283,18 @@ def test_a_load_in_a_helper_is_asked_of_its_callers(tmp_path: Path) -> None:
         ("if os.path.isfile(path):\n    x = torch.load(path)\nelse:\n    x = load_url(URL)\n", "advice"),
         ("if not os.path.exists(path):\n    load_url(URL, 'weights')\nx = torch.load(path)\n", "advice"),
         ("if not os.path.exists(other):\n    load_url(URL, 'weights')\nx = torch.load(path)\n", "error"),
+        (
+            "import subprocess\nif not os.path.exists(path):\n    subprocess.run(['curl', URL, '-o', path])\n"
+            "x = torch.load(path)\n",
+            "advice",
+        ),
+        (
+            "import subprocess\nif not os.path.exists(path):\n    subprocess.run(['python', 'train.py', path])\n"
+            "x = torch.load(path)\n",
+            "error",
+        ),
     ],
-    ids=["on the other side", "where it is not there", "where another is not there"],
+    ids=["on the other side", "where it is not there", "where another is not there", "by a command", "by a training"],
 )
 def test_what_is_fetched_where_it_is_not_there_is_somebody_elses(load: str, expected: str, tmp_path: Path) -> None:
     text = HEAD + (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,28 @@ def test_who_makes_two_visible_by_an_option_has_two(chosen: str, expected: str, 
 def test_who_makes_another_visible_by_an_option_has_it(chosen: str, expected: str, tmp_path: Path) -> None:
     text = f'os.environ["CUDA_VISIBLE_DEVICES"] = {chosen}\nprint(torch.zeros(2).cuda())\n'
     assert severities(tmp_path, HEAD + text, "DEV102") == [expected]
+
+
+CELLS = {
+    "a number": ("torch.cuda.set_device(2)", "DEV101"),
+    "a device": ('print(torch.zeros(2, device="cuda:1"))', "DEV101"),
+    "the only one that is visible": (
+        'os.environ["CUDA_VISIBLE_DEVICES"] = "2"\nprint(torch.zeros(2).cuda())',
+        "DEV102",
+    ),
+}
+
+
+@pytest.mark.parametrize(("asks", "expected"), [("", "advice"), (ASKS, "error")])
+@pytest.mark.parametrize("name", CELLS)
+def test_which_gpu_a_notebook_takes_its_reader_sets(name: str, asks: str, expected: str, tmp_path: Path) -> None:
+    text, code = CELLS[name]
+    cells = ["import os\nimport torch\n", asks, text]
+    made = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": cell} for cell in cells]
+    notebook = {"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    (tmp_path / "lesson.ipynb").write_text(json.dumps(notebook))
+    found = check([tmp_path / "lesson.ipynb"], Config(root=tmp_path))
+    assert {finding.severity for finding in found if finding.code == code} == {expected}
 
 
 @pytest.mark.parametrize(("beside", "expected"), [("", "advice"), ("    x = x.cuda()\n", "error")])

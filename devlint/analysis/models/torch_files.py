@@ -293,6 +293,7 @@ def _downloads(module: ir.Module) -> Iterator[ir.Call]:
         if _is_download(name)
     }
     found = {id(node) for path, node in named if path in imported or ("." in path and _is_download(path))}
+    found |= {id(node) for path, node in named if path in _SHELLS and _starts_fetcher(node)}
     own = {
         part.name
         for part in walk(module.body)
@@ -302,6 +303,23 @@ def _downloads(module: ir.Module) -> Iterator[ir.Call]:
 
 
 _REQUESTS: Final = frozenset({"requests.get", "urllib.request.urlopen", "httpx.get"})
+
+
+_SHELLS: Final = frozenset(
+    {
+        "os.system",
+        "os.popen",
+        *(f"subprocess.{name}" for name in "run call check_call check_output Popen getoutput".split()),
+    }
+)
+
+
+def _starts_fetcher(node: ir.Call) -> bool:
+    """Whether a command that is run brings a file: `subprocess.run(["curl", url, "-o", path])`."""
+    words = (
+        part.value.split() for part in walk(node.args) if isinstance(part, ir.Const) and isinstance(part.value, str)
+    )
+    return any(not {"curl", "wget", "gdown"}.isdisjoint(found) for found in words)
 
 
 def _is_download(path: str) -> bool:
