@@ -58,6 +58,28 @@ _TRANSPARENT = (
     "spaces.",
 )
 
+_NAMED = frozenset(
+    (package, name)
+    for packages, names in (
+        ("mmcv mmengine", "auto_fp16 force_fp32 deprecated_function"),
+        ("apex", "half_function float_function promote_function"),
+        ("diffusers", "register_to_config maybe_allow_in_graph apply_forward_hook replace_example_docstring"),
+        ("timm", "register_notrace_module register_notrace_function register_model"),
+        ("monai", "deprecated export alias"),
+        ("lightning_utilities lightning_fabric", "rank_zero_only"),
+        ("deprecated deprecation", "deprecated"),
+        ("line_profiler memory_profiler", "profile"),
+        ("nvtx", "annotate"),
+        ("retry tenacity backoff", "retry on_exception"),
+    )
+    for package in packages.split()
+    for name in names.split()
+)
+"""Decorators of other libraries that call what they took with what they are given, by package and name."""
+
+_PLACING = ("auto_move_data",)
+"""These move what they are given."""
+
 _ELSEWHERE = ("ray.", "dask.", "modal.", "triton.", "pyspark.")
 """Of these a function is run in another process, on another machine or as another language."""
 
@@ -212,7 +234,11 @@ def _known_decorator(machine: Machine, path: str, value: Value, applied: Value) 
         if name in ("dataclass", "define", "frozen", "mutable", "s", "attrs") or path == "dataclasses.dataclass":
             return make_record(machine, value, path, {})
         return value if not isinstance(applied, Unknown) else None
+    if path.endswith(_PLACING):
+        return None
     if path.startswith(_TRANSPARENT) or name in ("override", "final", "njit"):
+        return value
+    if (path.partition(".")[0], name) in _NAMED:
         return value
     row = table.lookup(path)
     return value if row is not None and row.effect == "transparent" else None

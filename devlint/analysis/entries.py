@@ -18,6 +18,7 @@ from devlint.analysis.classes import find, is_module_class, is_open_class, mro
 from devlint.analysis.dispatch import Call
 from devlint.analysis.fixtures import set_up
 from devlint.analysis.frames import Frame, Locals, Namespace
+from devlint.analysis.handed import taken_method
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models.frameworks import enter_hook, enter_step, is_hook
 from devlint.analysis.models.patching import fixtures
@@ -198,10 +199,10 @@ def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None
         elif any(tensor.device not in (None, machine.accelerator) for tensor, _, _ in registered(instance)):
             machine.elsewhere = True
         found = find(cls, "forward")
-        if found is None or not isinstance(found[0], Function):
+        forward = found[0] if found is not None and isinstance(found[0], Function) else taken_method(cls, "forward")
+        if forward is None:
             return
         _forget_what_callers_set(machine, cls, instance)
-        forward = found[0]
         parameters = forward.node.parameters
         arguments: list[Value] = []
         for name in parameters.positional[1:]:

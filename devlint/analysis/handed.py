@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
+from devlint.analysis.classes import mro
 from devlint.analysis.dispatch import Call
-from devlint.analysis.values import Function, Value
+from devlint.analysis.values import Class, Function, Value
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -24,6 +25,17 @@ def hand_over(machine: Machine, values: Iterable[Value]) -> None:
             is_named = value.frame.function is None and value.node.name != "<lambda>"
             if not is_named and len(machine.handed) < _MOST:
                 machine.handed.append(value)
+
+
+def taken_method(cls: Value, name: str) -> Function | None:
+    """The method of a class that a decorator of a library has taken, and so calls as far as anyone can tell."""
+    for part in mro(cls) if isinstance(cls, Class) else ():
+        if isinstance(part, Class) and name in part.fields:
+            if isinstance(part.fields[name], Function):
+                return None
+            taken = part.frame.namespace.handed
+            return next((method for method, owner in taken if owner is part and method.node.name == name), None)
+    return None
 
 
 def run_handed(machine: Machine, path: str) -> None:

@@ -10,6 +10,7 @@ from devlint.analysis.backward import wait_for_module
 from devlint.analysis.calls import invoke, untraced
 from devlint.analysis.classes import find, modelled
 from devlint.analysis.dispatch import METHODS, Call
+from devlint.analysis.handed import taken_method
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, meet, operands_in, tensors_in
 from devlint.analysis.models import parallel
@@ -114,10 +115,19 @@ def class_forward(machine: Machine, value: Instance, call: Call) -> Value:
             if any(isinstance(given, Tensor) and given.device == "cpu" for given in call.positional):
                 machine.ran.add(value.cls.node)
         return invoke(machine, found[0], call, value, is_forward=True)
+    taken = taken_method(value.cls, "forward")
+    if taken is not None:
+        return _forward_taken(machine, taken, value, call)
     if value.state.get("inner") is not None:
         return parallel.call_wrapped(machine, value, call)
     answer = modelled(machine, value, "forward", call)
     return call_builtin(machine, value, call) if answer is None else answer
+
+
+def _forward_taken(machine: Machine, taken: Function, value: Instance, call: Call) -> Value:
+    """The forward that a decorator of a library has taken: it is called, nobody knows with what, nor what comes of it."""
+    invoke(machine, taken, Call([], {}, call.node, call.frame, open=True), value, is_forward=True)
+    return UNKNOWN
 
 
 def _run_pre_hook(machine: Machine, hook: Value, value: Instance, call: Call) -> Call:
