@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import ANY_NAME, call_value, has_attribute, truth
 from devlint.analysis.binding import annotated
-from devlint.analysis.control import one_way
 from devlint.analysis.cutting import cut
 from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, CALL, METHOD, MODELS, VALUES, Call, on
 from devlint.analysis.frames import Frame, Locals
@@ -16,7 +15,7 @@ from devlint.analysis.hearsay import heed
 from devlint.analysis.machine import RAISE, Activation, Crash
 from devlint.analysis.models import library
 from devlint.analysis.option_names import counts_gpus
-from devlint.analysis.plain import join_all, missing
+from devlint.analysis.plain import missing
 from devlint.analysis.remembering import REMEMBERS, recall
 from devlint.analysis.replacing import PATCHED, run_patched
 from devlint.analysis.state import GRADIENTS, SCRIPTED
@@ -33,7 +32,6 @@ from devlint.analysis.values import (
     Function,
     Instance,
     Mapping,
-    OneOf,
     Scalar,
     Sequence,
     Tensor,
@@ -48,7 +46,6 @@ from devlint.syntax.walk import dotted, last_name, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
-    from devlint.analysis.store import Delta
 
 MAX_DEPTH = 24
 MAX_SAME_ON_STACK = 3
@@ -471,37 +468,3 @@ def assign_function_attribute(
     """`function.name = new`."""
     machine.store.epoch += 1
     machine.store.put(value.attributes, name, new)
-
-
-@on(CALL, OneOf)
-def call_one_of(machine: Machine, value: OneOf, call: Call) -> Value:
-    """A call of one of several: each runs from the same state, and what they leave and give is joined."""
-    store = machine.store
-    opened, mark, lost = store.open(), store.mark(), machine.loss.lost
-    results: list[Value] = []
-    left: Delta | None = None
-    for option in value.options:
-        given = _attempted(machine, option, call)
-        delta = store.rollback(mark)
-        if given and left is not None:
-            store.merge(left, delta, machine.loss.join)
-            delta = store.rollback(mark)
-        if given:
-            results.append(given[0])
-            left = delta
-    if left is not None:
-        store.apply(left)
-    machine.loss.lost = lost
-    if opened:
-        store.close()
-    if not results:
-        raise Crash
-    return UNKNOWN if value.open else join_all(machine, results)
-
-
-def _attempted(machine: Machine, function: Value, call: Call) -> list[Value]:
-    """What a call gives; nothing where it surely crashes."""
-    given: list[Value] = []
-    one_way(machine, lambda: given.append(call_value(machine, function, call)))
-    machine.thrown = None
-    return given

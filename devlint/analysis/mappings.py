@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from devlint.analysis.access import attribute, call_method, call_value, iterate
 from devlint.analysis.circles import as_part
 from devlint.analysis.classes import note_any_name
+from devlint.analysis.conditions import named_unknown
 from devlint.analysis.device_names import misses_by_index, tell_missing_key
 from devlint.analysis.dispatch import ASSIGN_ITEM, ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
 from devlint.analysis.lacking import LACKED, read_lacking
@@ -31,6 +32,7 @@ from devlint.analysis.values import (
     Function,
     Instance,
     Mapping,
+    Maybe,
     Method,
     OneOf,
     Sequence,
@@ -149,7 +151,7 @@ def get(machine: Machine, value: Mapping, key: Value) -> Value | None:
         values = list(value.items.values()) + ([] if value.rest is None else [value.rest])
         if not values:
             return UNKNOWN if value.open else None
-        return values[0] if len(values) == 1 else _one_of(value) or join_all(machine, values)
+        return values[0] if len(values) == 1 else _one_of(value, key) or join_all(machine, values)
     try:
         found = value.items.get(known)
     except TypeError:
@@ -164,14 +166,19 @@ def _may_be_key(value: Value) -> bool:
     return isinstance(value, Tensor) and is_any_content(value)
 
 
-def _one_of(value: Mapping) -> OneOf | None:
+def _one_of(value: Mapping, key: Value) -> OneOf | None:
     """A table of user functions or classes under names that are no devices, asked for one that is not known."""
     names = all(isinstance(key, str) and parse_device(key) is None for key in value.items)
     options = list(value.items.values())
     if not names or len(options) > MAX_OPTIONS or not all(isinstance(one, _USER_CODE) for one in options):
         return None
-    return OneOf(options, value.open)
+    named = [named_unknown(key, "==", const(name)) for name in value.items] if len(options) <= _MOST_CHOSEN else []
+    asked = [question for question in named if question is not None]
+    return OneOf(options, value.open, asked if len(asked) == len(options) else None)
 
+
+_MOST_CHOSEN: Final = 3
+"""Among so many the user's choice is followed: for each answer an entry is run once more."""
 
 _USER_CODE: Final = (Function, Bound, Class)
 MAX_OPTIONS: Final = 8
@@ -323,10 +330,10 @@ def _get(machine: Machine, value: Mapping, call: Call) -> Value:
         if not value.items and not value.open:
             return default
         found = get(machine, value, call.positional[0])
-        if isinstance(found, OneOf) and is_none(default):
-            return OneOf(found.options, True)
+        if isinstance(found, (OneOf, *_USER_CODE)) and is_none(default):
+            return Maybe(found)
         if isinstance(found, OneOf) and isinstance(default, _USER_CODE):
-            return OneOf([*found.options, default], found.open)
+            return OneOf([*found.options, default], found.open, found.asked)
         return default if found is None else join_all(machine, (found, default))
     return UNKNOWN if value.rest is None else value.rest
 

@@ -1,6 +1,7 @@
 """Imports every room of the interpreter, so that each registers what it answers for."""
 
 from devlint.analysis import (
+    alternatives,
     arrays,
     attribute_names,
     backward,
@@ -75,6 +76,7 @@ from devlint.analysis.models import (
     pruning,
     queues,
     records,
+    registries,
     replicas,
     samplers,
     schemas,
@@ -97,6 +99,7 @@ from devlint.analysis.models import (
 
 __all__ = [
     "abstract",
+    "alternatives",
     "argparse",
     "arrays",
     "attribute_names",
@@ -159,6 +162,7 @@ __all__ = [
     "pruning",
     "queues",
     "records",
+    "registries",
     "replacing",
     "replicas",
     "samplers",

@@ -402,13 +402,17 @@ class Method(Value):
 
 class OneOf(Value):
     """One of several functions, classes or members of an enumeration, nobody knows which: what a table has under an
-    unknown key, or what a name is behind a condition."""
+    unknown key, or what a name is behind a condition.
 
-    __slots__ = ("options", "open")
+    `asked`: the condition by which a call takes each option, where these have names.
+    """
 
-    def __init__(self, options: list[Value], open: bool = False) -> None:
+    __slots__ = ("options", "open", "asked")
+
+    def __init__(self, options: list[Value], open: bool = False, asked: list[Unknown] | None = None) -> None:
         self.options = options
         self.open = open
+        self.asked = asked or []
 
 
 class Class(Value):

@@ -20,7 +20,7 @@ from devlint.syntax.cst_expressions import (
     target,
 )
 from devlint.syntax.scope import Kind, Scope
-from devlint.syntax.shared import plain_bases
+from devlint.syntax.shared import close_branches, plain_bases
 
 _Lowering: TypeAlias = Callable[[Any, Scope], Any]
 
@@ -36,7 +36,7 @@ def block(nodes: Sequence[cst.CSTNode], scope: Scope) -> list[ir.Stmt]:
             form = _STATEMENTS[part.__class__](part, scope)
             if form is not None:
                 forms.append(form)
-    return forms
+    return close_branches(forms)
 
 
 def _suite(node: cst.BaseSuite | cst.Else | cst.Finally | None, scope: Scope) -> list[ir.Stmt]:

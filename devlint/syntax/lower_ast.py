@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from devlint.syntax import ir
 from devlint.syntax.ast_expressions import BINARY, expression, expressions, function_scope, optional, parameters
 from devlint.syntax.scope import Kind, ModuleScope, Scope
-from devlint.syntax.shared import TextContext, has_main_guard, plain_bases
+from devlint.syntax.shared import TextContext, close_branches, has_main_guard, plain_bases
 from devlint.syntax.vocabulary import Survey
 
 _Lowering: TypeAlias = Callable[[Any, Scope], Any]
@@ -80,7 +80,7 @@ def _survey(statements: list[ast.stmt], survey: Survey) -> None:
 
 def _block(statements: list[ast.stmt], scope: Scope) -> list[ir.Stmt]:
     forms = [_STATEMENTS[node.__class__](node, scope) for node in statements]
-    return [form for form in forms if form is not None]
+    return close_branches([form for form in forms if form is not None])
 
 
 def _expression_statement(node: ast.Expr, scope: Scope) -> ir.Stmt:

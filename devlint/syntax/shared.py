@@ -61,6 +61,19 @@ def plain_bases(bases: list[ir.Expr]) -> list[ir.Expr]:
     return [base.value if isinstance(base, ir.Subscript) else base for base in bases]
 
 
+def close_branches(statements: list[ir.Stmt]) -> list[ir.Stmt]:
+    """A `raise` that ends a block behind an `if` all of whose ways return is the `else` of that."""
+    if len(statements) < 2 or not isinstance(statements[-1], ir.Raise):
+        return statements
+    last: ir.Stmt = statements[-2]
+    while isinstance(last, ir.If) and last.body and isinstance(last.body[-1], ir.Return):
+        if not last.orelse:
+            last.orelse = [statements.pop()]
+            break
+        last = last.orelse[0] if len(last.orelse) == 1 else statements[-1]
+    return statements
+
+
 def has_main_guard(body: list[ir.Stmt]) -> bool:
     """Whether `if __name__ == '__main__'` stands at module level."""
     return any(isinstance(statement, ir.If) and _is_main_test(statement.test) for statement in body)
