@@ -27,9 +27,9 @@ from devlint.analysis.meeting import tensors_in
 from devlint.analysis.missing import too_few
 from devlint.analysis.results import array_rank, may_be_module, product_rank, reduced_rank
 from devlint.analysis.values import (
-    DTYPE,
     NONE,
     NUMBER,
+    NUMPY_DTYPE,
     SIZE,
     SLICE,
     SOME_RANK,
@@ -140,7 +140,7 @@ def array_attribute(machine: Machine, value: Array, name: str, node: ir.Node, fr
     if name in ("size", "ndim", "nbytes"):
         return SIZE
     if name == "dtype":
-        return DTYPE
+        return NUMPY_DTYPE
     if name in ("T", "real", "imag", "flat"):
         return Array(1 if name == "flat" else value.rank, value.source, value.may_be_number)
     return Method(value, name)

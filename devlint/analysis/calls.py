@@ -421,7 +421,9 @@ def external_attribute(machine: Machine, value: External, name: str, node: ir.No
         return makes(machine)
     if path.endswith("Tensor") and path.startswith("torch.cuda."):
         return External(path, machine.site(node, frame))
-    own = _name_of(value.path) if name == "__name__" else None
+    own = libraries.own_name(value.path, name) if name in ("__name__", "__module__") else None
+    if own is None and name == "__name__":
+        own = _name_of(value.path)
     return External(path) if own is None else const(own)
 
 

@@ -21,7 +21,7 @@ from devlint.analysis.dispatch import (
     on,
 )
 from devlint.analysis.module_state import ModuleState
-from devlint.analysis.plain_types import METHODS_OF, asked_methods, is_alias, is_plain_instance
+from devlint.analysis.plain_types import METHODS_OF, asked_methods, dtype_library, is_alias, is_plain_instance
 from devlint.analysis.results import may_be_module
 from devlint.analysis.unions import Union
 from devlint.analysis.values import (
@@ -206,6 +206,10 @@ def is_instance(machine: Machine, value: Value, cls: Value) -> bool | None:
         return is_subclass(value.cls, cls)
     if isinstance(value, Host) and isinstance(cls, External) and libraries.is_tensor_class(cls.path):
         return False
+    if isinstance(cls, External) and cls.path in ("torch.dtype", "numpy.dtype"):
+        library = dtype_library(value)
+        if library is not None:
+            return cls.path == f"{library}.dtype"
     if isinstance(value, (Unknown, External, Super)):
         return None
     if isinstance(cls, Class):

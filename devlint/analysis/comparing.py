@@ -22,6 +22,7 @@ from devlint.analysis.frames import Frame
 from devlint.analysis.leaves import NoGradient, may_lack
 from devlint.analysis.machine import Crash
 from devlint.analysis.plain import equal, none_of, texts_differ
+from devlint.analysis.plain_types import are_dtypes_apart
 from devlint.analysis.presets import compared
 from devlint.analysis.tensors import compare_tensors
 from devlint.analysis.values import (
@@ -139,7 +140,7 @@ def compare(machine: Machine, left: Value, right: Value, node: ir.Compare, frame
     if isinstance(left, Sequence) and isinstance(right, Sequence) and symbol in ("==", "!="):
         same = _same_items(left, right)
         return BOOL if same is None else const(same is (symbol == "=="))
-    if symbol in ("==", "!=") and texts_differ(left, right):
+    if symbol in ("==", "!=") and (texts_differ(left, right) or are_dtypes_apart(left, right)):
         return const(symbol == "!=")
     known = _compare_bounds(left, symbol, right)
     if known is not None:
@@ -258,7 +259,9 @@ def _membership(left: Value, symbol: str, right: Value) -> Unknown | None:
 
 def _compare_identity(left: Value, right: Value, symbol: str) -> Value:
     answer: bool | None = None
-    if isinstance(right, Const) and right.value is None:
+    if are_dtypes_apart(left, right):
+        answer = False
+    elif isinstance(right, Const) and right.value is None:
         if isinstance(left, Const):
             answer = left.value is None
         elif isinstance(left, Maybe):

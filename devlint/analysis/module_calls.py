@@ -125,7 +125,7 @@ def class_forward(machine: Machine, value: Instance, call: Call) -> Value:
 
 
 def _forward_taken(machine: Machine, taken: Function, value: Instance, call: Call) -> Value:
-    """The forward that a decorator of a library has taken: nobody knows with what it is called, nor what comes of it."""
+    """A forward that a decorator of a library has taken: nobody knows with what it is called, nor what comes of it."""
     invoke(machine, taken, Call([], {}, call.node, call.frame, open=True), value, is_forward=True)
     return UNKNOWN
 

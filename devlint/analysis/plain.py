@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.machine import Crash
+from devlint.analysis.plain_types import are_dtypes_apart
 from devlint.analysis.records import is_distinct
 from devlint.analysis.values import (
     MAX_ITEMS,
@@ -277,7 +278,7 @@ def none_of(one: Value, other: Value) -> bool:
 
 
 def _scalar_differs(a: Value, b: Value) -> bool | None:
-    if texts_differ(a, b) or none_of(a, b) or none_of(b, a):
+    if texts_differ(a, b) or none_of(a, b) or none_of(b, a) or are_dtypes_apart(a, b):
         return False
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Scalar) and isinstance(other, Const):

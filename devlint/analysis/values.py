@@ -529,6 +529,7 @@ FOLLOWS: Final = Scalar(kind="bool")
 """The answer to a question that is not known but follows from what was computed, so that nobody chooses it: whether a
 tensor is on a device, of which class a value is."""
 DTYPE: Final = Scalar(kind="dtype")
+NUMPY_DTYPE: Final = Scalar(kind="dtype")
 SIZE: Final = Scalar(low=1, kind="number")
 """A length or dimension: taken to be at least 1, as a loop is taken to run at least once."""
 COUNT: Final = Scalar(low=0, kind="number")

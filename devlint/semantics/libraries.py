@@ -200,6 +200,13 @@ def class_name(path: str) -> str | None:
     return name if package == "torch.optim" and table.lookup(path) is not None else None
 
 
+def own_name(path: str, name: str) -> str | None:
+    """The `__name__` or `__module__` of a class of data or a layer, and the name of numpy or torch themselves."""
+    if name == "__name__":
+        return path if path in ("numpy", "torch") else class_name(path)
+    return path.rpartition(".")[0] if path in ("numpy.ndarray", "torch.Tensor") else None
+
+
 def forget() -> None:
     """Drop what was remembered of the tables, after they have changed."""
     is_module.cache_clear()
