@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 PARTIAL: Final = "functools.partial"
 _MOST_KNOWN = 8
 """Of more integers than these only the least and the greatest are known."""
-_OPTIONAL = (Tensor, Instance, DeviceValue, Sequence, Mapping)
+_OPTIONAL = (Tensor, Instance, DeviceValue, Sequence, Mapping, OneOf)
 
 
 class KeptState(NamedTuple):
@@ -188,6 +188,8 @@ class Loss:
             if same is not None:
                 joined: Value = same(self, a, b)
                 return joined
+        if isinstance(a, OneOf) and isinstance(b, OneOf) and a.options == b.options:
+            return OneOf(a.options, a.open or b.open)  # asked for under two names
         if carries_device(a) or carries_device(b) or _names_device(a) or _names_device(b):
             self.lost = True
             self.named = self.named or any(x.__class__ is DeviceValue or _names_device(x) for x in (a, b))
