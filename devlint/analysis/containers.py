@@ -9,6 +9,7 @@ from devlint.analysis.classes import find, modelled
 from devlint.analysis.dispatch import Call
 from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import contains_key, delete_mapping_item
+from devlint.analysis.missing import too_few
 from devlint.analysis.modules import has_member, is_dictionary
 from devlint.analysis.plain import equal, join_all, missing
 from devlint.analysis.sequences import delete_sequence_item, extend, position_of
@@ -106,6 +107,10 @@ def unpack(
             return parts
         middle = Sequence("list", items[star_index : star_index + rest])
         return [*items[:star_index], middle, *items[star_index + rest :]]
+    if missing > 0 and isinstance(value, Sequence) and value.counted:
+        text = f"not enough values to unpack (expected {count}, got {len(items)})"
+        too_few(machine, count - 1, "ValueError", text, node, frame)
+        return [*items, *[UNKNOWN] * missing]
     if missing and not found.open:
         raise Crash("ValueError")
     if missing > 0:

@@ -140,9 +140,14 @@ def _compared(
     )
 
 
+def _asks(test: ir.Expr, node: ir.Compare) -> bool:
+    """Whether a condition is a comparison, or has it for a part: `device is not None and x.device != device`."""
+    return test is node or (isinstance(test, ir.Bool) and any(part is node for part in test.values))
+
+
 def _only_moves(branch: ir.If | None, node: ir.Compare) -> bool:
     """Whether what hangs on the answer is a move to where it is: `if x.device != device: x = x.to(device)`."""
-    if branch is None or branch.test is not node or node.operator != "!=" or branch.orelse:
+    if branch is None or not _asks(branch.test, node) or node.operator != "!=" or branch.orelse:
         return False
     acts = (ir.Raise, ir.ExprStatement, ir.Augment)
     rest = [statement for statement in branch.body if not _moves_there(statement, node)]
@@ -159,7 +164,7 @@ def _only_moves(branch: ir.If | None, node: ir.Compare) -> bool:
 
 def _is_moved_behind(branch: ir.If | None, node: ir.Compare, frame: Frame) -> bool:
     """Whether a function gives what is there already as it is, and else moved: a move to where it is gives the same."""
-    if branch is None or branch.test is not node or node.operator != "==" or frame.function is None:
+    if branch is None or not _asks(branch.test, node) or node.operator != "==" or frame.function is None:
         return False
     kept = _given(branch.body)
     given = _given(branch.orelse or _behind(branch, frame.function.body.statements))

@@ -138,7 +138,9 @@ def evaluate_comprehension(machine: Machine, node: ir.Comprehension, frame: Fram
 
     run(0)
     if node.kind == "dict":
-        return Mapping(mapping, join_all(machine, rest) if rest else None, state["open"])
+        table = Mapping(mapping, join_all(machine, rest) if rest else None, state["open"])
+        table.counted = state["counted"] and list(mapping) == list(range(len(mapping)))
+        return table
     if node.kind == "set":
         values = without_repeats(values)
     made = Sequence(node.kind, values[:MAX_ITEMS], state["open"] or len(values) > MAX_ITEMS)

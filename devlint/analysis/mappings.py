@@ -14,9 +14,10 @@ from devlint.analysis.dispatch import ASSIGN_ITEM, ATTRIBUTE, BINARY, ITEM, ITER
 from devlint.analysis.lacking import LACKED, read_lacking
 from devlint.analysis.loads import take_for_data
 from devlint.analysis.machine import Crash
+from devlint.analysis.missing import too_few
 from devlint.analysis.module_state import TABLES
 from devlint.analysis.names import visits_all
-from devlint.analysis.plain import NotConstant, join_all, key_of, length, missing, pair, value_of_key
+from devlint.analysis.plain import NotConstant, index_number, join_all, key_of, length, missing, pair, value_of_key
 from devlint.analysis.results import derived, is_any_content, loaded_tensor
 from devlint.analysis.values import (
     BOOL,
@@ -201,6 +202,10 @@ def mapping_item(machine: Machine, value: Mapping, index: Value, node: ir.Node, 
         return const(0)
     if value.kind == "defaultdict":
         return UNKNOWN
+    number = index_number(index)
+    if value.counted and not value.open and number == len(value.items):
+        too_few(machine, number, "KeyError", str(number), node, frame)
+        return UNKNOWN
     if isinstance(node, ir.Subscript) and misses_by_index(value, index):
         tell_missing_key(machine, node.index, node.value, node, frame, f"KeyError: {key_of(index)!r}")
     if isinstance(index, Const) and not value.open and _holds_keywords(machine, node, frame):
@@ -246,6 +251,8 @@ def remove(machine: Machine, value: Mapping, key: Value) -> None:
     try:
         known = key_of(key)
         rewrite(machine, value, {k: v for k, v in value.items.items() if k != known})
+        if value.counted:
+            machine.store.set(value, "counted", False)
     except NotConstant:
         machine.store.set(value, "open", True)
 

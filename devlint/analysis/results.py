@@ -201,7 +201,7 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
     rank = None if call.open and row.rank == "loss" else result_rank(row, main, bound)
     if result == "tensors" and result != row.result:
         rank = SOME_RANK  # `nonzero(as_tuple=True)`, `unique(return_inverse=True)`
-    made = build(result, main, rank)
+    made = _a_part_for_each_gpu(machine, bound.get("chunks"), main, rank) or build(result, main, rank)
     if result.endswith(", lengths)") and isinstance(made, Sequence):
         made.items[-1] = Tensor("cpu", 1, machine.origin("host", call.node, call.frame, "cpu", row.name))
     if isinstance(made, Tensor):
@@ -221,6 +221,17 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
         for part in made.items if isinstance(made, Sequence) else (made,):
             if isinstance(part, Tensor):
                 part.size = ANY_SIZE
+    return made
+
+
+def _a_part_for_each_gpu(machine: Machine, count: Value | None, main: Tensor, rank: int | None) -> Sequence | None:
+    """The parts of `x.chunk(torch.cuda.device_count())`."""
+    if not isinstance(count, Const) or count.site is None or count.site.key not in machine.counts:
+        return None
+    if not isinstance(count.value, int) or count.value < 1:
+        return None
+    made = Sequence("tuple", [derived(main, rank) for _ in range(count.value)])
+    made.counted = True
     return made
 
 

@@ -330,9 +330,10 @@ class Mapping(Value):
     `kind` names special dicts: `OrderedDict`, `defaultdict` (then `factory` makes missing values), `state_dict`. `of`:
     the object whose `__dict__` it is, or the module that registers what is in it; `holds`: what that is (`parameter`,
     `buffer`, `module`). `optional`: what only one of two dicts had, where it is not known which of them this is.
+    `counted`: it has an item for each GPU, by its number.
     """
 
-    __slots__ = ("items", "rest", "open", "kind", "factory", "born", "of", "holds", "optional")
+    __slots__ = ("items", "rest", "open", "kind", "factory", "born", "of", "holds", "optional", "counted")
 
     def __init__(
         self,
@@ -351,6 +352,7 @@ class Mapping(Value):
         self.of: Instance | None = None
         self.holds = ""
         self.optional: dict[Any, Value] | None = None
+        self.counted = False
 
     def may_lack(self, key: Any) -> bool:
         """Whether a key may not be there, and nothing was written under it since."""
