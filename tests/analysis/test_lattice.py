@@ -16,6 +16,7 @@ from devlint.analysis.values import (
     POISON,
     SCALAR,
     SIZE,
+    SOME_RANK,
     STRING,
     UNKNOWN,
     Array,
@@ -172,7 +173,8 @@ def test_a_lost_device_is_told(a: Value, b: Value) -> None:
         (Unknown("args.a"), Unknown("args.a", True), ("unknown", "args.a")),
         (External("a.b"), External("a.b"), ("external", "a.b")),
         (Tensor("cpu", 0), Tensor("cpu", 2), ("tensor", "cpu", None, None, None, None, False)),
-        (Array(1), Array(2), ("array", None)),
+        (Array(1), Array(2), ("array", SOME_RANK)),
+        (Array(0), Array(2), ("array", None)),
     ],
 )
 def test_what_is_harmless_is_lost_in_silence(a: Value, b: Value, joined: object) -> None:
