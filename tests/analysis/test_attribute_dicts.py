@@ -93,3 +93,8 @@ def test_what_is_not_known(text: str) -> None:
     assert run.ended
     with pytest.raises(NotConstant):
         run.python("result")
+
+
+def test_a_dict_that_each_way_gives_another_object_is_theirs() -> None:
+    text = "s = {'a': 1}\nif input():\n    c = Given(s)\nelse:\n    d = Given(s)\ne = Given(s)\nresult = e.a"
+    assert Run(CLASSES + text).python("result") == 1
