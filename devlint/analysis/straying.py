@@ -6,14 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from devlint.analysis.values import Maybe, Tensor, Unknown, Value
+from devlint.analysis.values import Maybe, Sequence, Tensor, Unknown, Value
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 
 def was_lost(value: Value) -> bool:
-    """Whether a value may be what a join has left of a tensor, a module or a function."""
+    """Whether a value may be what a join has left of a tensor, a module or a function, or holds such."""
+    if isinstance(value, Sequence):
+        return value.open or any(map(was_lost, value.items))
     return value.__class__ is Maybe or (isinstance(value, Unknown) and value.path is None)
 
 

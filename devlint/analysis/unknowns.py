@@ -234,7 +234,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     if name in _READ_BY_HOST or (name in _MOVES and call.unused):
         machine.elsewhere = True
     hand_over(machine, call.values())
-    _note_strays(machine, value, call)
+    _note_strays(machine, value, call.values())
     if value in machine.parts:
         if name in _MOVES:
             part_moved(machine, value)
@@ -263,14 +263,22 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
 @on(CALL, Unknown)
 def unknown_called(machine: Machine, value: Unknown, call: Call) -> Value:
     """`f(...)` of which nothing is known."""
-    _note_strays(machine, value, call)
+    _note_strays(machine, value, call.values())
     return UNKNOWN
 
 
-def _note_strays(machine: Machine, value: Value, call: Call) -> None:
+def _note_strays(machine: Machine, value: Value, given: list[Value]) -> None:
     """What is given to something that a join may have lost."""
     if machine.strayed and not machine.elsewhere and was_lost(value):
-        note_stray(machine, [tensor for given in call.values() for tensor in tensors_in(given)])
+        note_stray(machine, [tensor for part in given for tensor in tensors_in(part)])
+
+
+@on(ASSIGN_ITEM, Unknown)
+def assign_unknown_item(
+    machine: Machine, value: Unknown, index: Value, new: Value, node: ir.Node, frame: Frame
+) -> None:
+    """`x[i] = new` of which nothing is known."""
+    _note_strays(machine, value, [index, new])
 
 
 @on(ITEM, Unknown, Answer)

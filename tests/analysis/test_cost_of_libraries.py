@@ -221,6 +221,8 @@ class Net(nn.Module):
         pytest.param("return y, steps.to(x) + self.layer(x)", False, id="moved before it meets anything"),
         pytest.param("return y, steps * 2, torch.tensor(1.0)", False, id="meets nothing"),
         pytest.param("return y + steps", True, id="meets what was lost"),
+        pytest.param("return torch.cat([y, steps])", True, id="in a list with what was lost"),
+        pytest.param("y[x > 0] = steps.float()\n        return y", True, id="put into what was lost"),
         pytest.param("return self.other(steps)", True, id="given to a module that was lost"),
         pytest.param("return y.mul(steps)", True, id="given to a method of what was lost"),
         pytest.param(
