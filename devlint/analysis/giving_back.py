@@ -143,7 +143,7 @@ def _holds(test: ir.Expr, name: str) -> bool | None:
     return None
 
 
-def _returns(statement: ir.Stmt) -> Iterator[ir.Return]:
+def _returns(statement: ir.Node) -> Iterator[ir.Return]:
     """The ways out of a function that stand in a statement."""
     if isinstance(statement, ir.Return):
         yield statement
