@@ -49,7 +49,7 @@ class ModuleState:
     )
 
     def __init__(self) -> None:
-        self.kinds: dict[str, str] = {}
+        self.kinds: dict[str, str | None] = {}
         self.places: dict[str, Site] = {}
         self.children: list[Value] | None = []
         self.row: Any = None
