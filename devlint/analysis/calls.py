@@ -134,8 +134,9 @@ def _run(
         hit = machine.memo.get(key)
         if hit is not None:
             remembered: Value = hit[0]
+            asked: bool = hit[1]
             machine.cuts += remembered is CUT
-            if hit[4]:
+            if asked:
                 machine.consulted.add("availability")
             return remembered
     times, spent, descended = machine.contexts.get(node, (0, 0, 0))
@@ -189,7 +190,8 @@ def _run(
     if began:
         machine.store.close()
     if key is not None and epoch == machine.store.epoch:
-        machine.memo[key] = (result, arguments, function, receiver, "availability" in machine.consulted)
+        # Beside what it gave, and whether it asked for CUDA, what the key is made of: no other may get its identity.
+        machine.memo[key] = (result, "availability" in machine.consulted, arguments, function, receiver)
     return result
 
 
@@ -422,14 +424,7 @@ def external_attribute(machine: Machine, value: External, name: str, node: ir.No
     if path.endswith("Tensor") and path.startswith("torch.cuda."):
         return External(path, machine.site(node, frame))
     own = libraries.own_name(value.path, name) if name in ("__name__", "__module__") else None
-    if own is None and name == "__name__":
-        own = _name_of(value.path)
     return External(path) if own is None else const(own)
-
-
-def _name_of(path: str) -> str | None:
-    """The `__name__` of what a library has: of its classes, and of the library itself (`numpy`)."""
-    return path if "." not in path else libraries.class_name(path)
 
 
 @on(METHOD, External)

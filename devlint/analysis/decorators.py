@@ -77,7 +77,7 @@ _NAMED = frozenset(
 )
 """Decorators of other libraries that call what they took with what they are given, by package and name."""
 
-_PLACING = ("auto_move_data",)
+_PLACING = frozenset({"auto_move_data"})
 """These move what they are given."""
 
 _ELSEWHERE = ("ray.", "dask.", "modal.", "triton.", "pyspark.")
@@ -234,7 +234,7 @@ def _known_decorator(machine: Machine, path: str, value: Value, applied: Value) 
         if name in ("dataclass", "define", "frozen", "mutable", "s", "attrs") or path == "dataclasses.dataclass":
             return make_record(machine, value, path, {})
         return value if not isinstance(applied, Unknown) else None
-    if path.endswith(_PLACING):
+    if name in _PLACING:
         return None
     if path.startswith(_TRANSPARENT) or name in ("override", "final", "njit"):
         return value

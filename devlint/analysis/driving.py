@@ -21,12 +21,12 @@ class Driving:
     """Who imports whom: `imports` are the project's files that a file imports, `importers` those by which it is
     imported, `driven` those that a program imports."""
 
-    __slots__ = ("imports", "importers", "driven", "_project", "_called", "_choosing")
+    __slots__ = ("imports", "importers", "driven", "_project", "_called", "_around")
 
     def __init__(self, project: Project, targets: Sequence[str]) -> None:
         self._project = project
         self._called: dict[str, set[str]] = {}
-        self._choosing: dict[str, frozenset[str]] = {}
+        self._around: dict[str, set[str]] | None = None
         self.imports = {path: project.imports_of(path) for path in targets}
         self.importers: dict[str, set[str]] = {}
         for path, found in self.imports.items():
@@ -81,26 +81,25 @@ class Driving:
 
     def defaults_around(self, path: str) -> set[str]:
         """The defaults for new tensors that programs choose, by functions in other files, which come to this one."""
-        choosers = {file: slots for file in self.imports if file != path and (slots := self._chosen_in(file))}
-        found: set[str] = set()
-        for program in self.imports if choosers else ():
-            reached = self._project.reach(program) if self.is_program(program) else set()
-            if path in reached:
-                found.update(slot for file in reached & choosers.keys() for slot in choosers[file])
-        return found
+        if self._around is None:
+            self._around = {}
+            choosers = {file: slots for file in self.imports if (slots := self._chosen_in(file))}
+            for program in self.imports if choosers else ():
+                reached = self._project.reach(program) if self.is_program(program) else set()
+                for chooser in reached & choosers.keys():
+                    for file in reached - {chooser}:
+                        self._around.setdefault(file, set()).update(choosers[chooser])
+        return self._around.get(path, set())
 
-    def _chosen_in(self, path: str) -> frozenset[str]:
+    def _chosen_in(self, path: str) -> set[str]:
         """The defaults that a file lets be chosen: by calls that give something else than the CPU by its name."""
-        known = self._choosing.get(path)
-        if known is None:
-            module = self._project.module(path)
-            found = calls(module) if module is not None and "set_default_" in module.text else ()
-            known = self._choosing[path] = frozenset(
-                _SETTERS[name]
-                for name, node in found
-                if name in _SETTERS and not all(_is_of_host(given) for given in node.args)
-            )
-        return known
+        module = self._project.module(path)
+        found = calls(module) if module is not None and "set_default_" in module.text else ()
+        return {
+            _SETTERS[name]
+            for name, node in found
+            if name in _SETTERS and not all(_is_of_host(given) for given in node.args)
+        }
 
     def stays_on_cpu(self, path: str) -> bool:
         """Whether programs import a file, by way of others or at once, nothing else does, and in all of these nothing

@@ -407,7 +407,7 @@ class Built:
         self._delta = delta
         self._abroad = abroad
         self._elsewhere, self._strayed = machine.elsewhere, machine.strayed
-        self._hides = machine.loss.hidden, machine.loss.strayed
+        self._hides = machine.loss.hidden
         self._consulted, self._evidence = frozenset(machine.consulted), dict(machine.evidence)
         self._promoted = dict(machine.promoted)
         self._touched = frozenset(machine.touched)
@@ -420,8 +420,7 @@ class Built:
         machine.placements += self._placements
         machine.elsewhere = machine.elsewhere or self._elsewhere
         machine.strayed = machine.strayed or self._strayed
-        machine.loss.hidden = machine.loss.hidden or self._hides[0]
-        machine.loss.strayed = machine.loss.strayed or self._hides[1]
+        machine.loss.hidden = machine.loss.hidden or self._hides
         machine.consulted |= self._consulted
         machine.evidence |= self._evidence
         machine.asked |= self.asked

@@ -72,21 +72,19 @@ _REGISTERED = ("parameter", "buffer")
 class Loss:
     """Whether a join since the last reset lost a device; `either`: one of "cpu" and "cuda", so the program can do with
     both. `named`: whether what any join of the run lost named a device, or stood on two; `hidden`: whether a tensor
-    that did not stand at `place` may have been lost without a trace; `strayed`: whether the place of such a one was
-    lost. `behind`: the condition whose sides are being joined, and the answer to it that gave the first.
-    `counts_gpus`: that condition is an option about GPUs, so that numbers may be those of GPUs. `indices`: where
-    numbers of GPUs were reckoned from how many there are. `bounds`: whether what two integers become lies between
-    them, as behind a branch; of what stands for more than was seen (items of a container, ways out of a loop) nobody
-    knows. `bounded`: how often that was said. `files`: the names of the files that the program has saved, on whatever
-    way: who forgets the name of one forgets what it holds. `sides`: what a path says on the one side and on the other
-    of the condition whose sides are being joined."""
+    that did not stand at `place` may have been lost, or its place. `behind`: the condition whose sides are being
+    joined, and the answer to it that gave the first. `counts_gpus`: that condition is an option about GPUs, so that
+    numbers may be those of GPUs. `indices`: where numbers of GPUs were reckoned from how many there are. `bounds`:
+    whether what two integers become lies between them, as behind a branch; of what stands for more than was seen
+    (items of a container, ways out of a loop) nobody knows. `bounded`: how often that was said. `files`: the names of
+    the files that the program has saved, on whatever way: who forgets the name of one forgets what it holds. `sides`:
+    what a path says on the one side and on the other of the condition whose sides are being joined."""
 
     __slots__ = (
         "lost",
         "either",
         "named",
         "hidden",
-        "strayed",
         "place",
         "behind",
         "counts_gpus",
@@ -103,7 +101,6 @@ class Loss:
         self.either = False
         self.named = False
         self.hidden = False
-        self.strayed = False
         self.place = ""
         self.behind: tuple[ChoiceKey, bool] | None = None
         self.sides: tuple[Choice, Choice] | None = None
@@ -276,7 +273,7 @@ class Loss:
                 return Tensor(POISON)
             self.lost = True
             self.named = self.named or (a.device is not None and b.device is not None)
-            self.strayed = self.strayed or not {a.device, b.device} <= {None, self.place}
+            self.hidden = self.hidden or not {a.device, b.device} <= {None, self.place}
         device = a.device if a.device == b.device else None
         rank = a.rank if a.rank == b.rank else SOME_RANK if a.rank and b.rank else None
         joined = Tensor(device, rank, a.origin if device or a.origin is b.origin else None)

@@ -166,8 +166,6 @@ class Machine:
         self.literals: dict[ir.Const, Const] = {}
         self.statistics: dict[str, int] = {}
         self.namespaces: dict[str, Namespace] = {}
-        self.unread: list[Namespace] = []
-        """The files that were run and may have settings: nobody has looked."""
         self.with_settings: list[Namespace] = []
         """Those of files whose functions may set global names."""
         self.with_modules: list[Namespace] = []
@@ -289,7 +287,7 @@ class Machine:
         self.elsewhere = False
         """Whether this run has named another place than that where all is by protocol, or the host reads what it is not
         known to have; or whether what it put there met something of which nobody knows where it is."""
-        self.strayed = self.loss.strayed = self.loss.hidden = False
+        self.strayed = self.loss.hidden = False
         """Whether this run has put a tensor elsewhere than where all is by protocol."""
         self.loss.place = self.accelerator
         self.building = False

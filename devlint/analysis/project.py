@@ -337,11 +337,11 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     namespace = Namespace(path, name, package, module)
     machine.namespaces[path] = namespace
     if may_have_settings(module):
-        machine.unread.append(namespace)
+        machine.with_settings.append(namespace)
     saved: dict[str, Any] = {name: getattr(machine, name) for name in _RUN_STATE}
     events, consulted, evidence = machine.events, machine.consulted, machine.evidence
     log, machine.store.log = machine.store.log, None
-    lost, named = machine.loss.lost, machine.loss.named
+    lost = machine.loss.lost, machine.loss.named, machine.loss.hidden
     state = machine.state
     before = (state.cuda_initialised, state.visible, state.visible_text, state.was_chosen)
     defaults, imported, was_alive = defaults_of(state), state.imported, state.alive
@@ -371,7 +371,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
         machine.events, machine.consulted = events, consulted | machine.consulted
         machine.evidence = evidence
         machine.store.log = log
-        machine.loss.lost, machine.loss.named = lost, named
+        machine.loss.lost, machine.loss.named, machine.loss.hidden = lost
         machine.import_effects[path] = _effects(state, before[1], before[2], processes[2], was_alive)
         machine.import_defaults[path] = (_set_since(state, defaults), state.imported - imported)
         state.cuda_initialised, state.visible, state.visible_text, state.was_chosen = before

@@ -194,7 +194,6 @@ class _Runner:
                 collected.extend(told)
             self.analysis.statistics.update(machine.statistics)
             machine.namespaces.clear()
-            machine.unread.clear()
             machine.with_settings.clear()
             machine.with_modules.clear()
             last = now
@@ -405,8 +404,7 @@ class _Runner:
         run did not come; nor may a file that is imported hold anything that stands elsewhere. A tensor that the entry
         itself makes elsewhere, and of which no join lost the place, meets what it meets whatever the answers are.
         """
-        loss = machine.loss
-        if machine.elsewhere or loss.named or (machine.strayed and (loss.hidden or loss.strayed)):
+        if machine.elsewhere or machine.loss.named or (machine.strayed and machine.loss.hidden):
             return False
         if any(_hides_forward(machine, node) for node in _newest(machine.visited, count)):
             return False

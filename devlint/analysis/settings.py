@@ -24,8 +24,8 @@ def forget_settings(machine: Machine, namespace: Namespace, entered: ir.Function
     attribute that is None at first, the only object of its kind, is there.
     """
     own = entered.body.globals if isinstance(entered, ir.Function) else ()
-    known = _with_settings(machine)
-    for space in known if namespace in known else [namespace, *known]:
+    spaces = machine.with_settings if namespace in machine.with_settings else [namespace, *machine.with_settings]
+    for space in spaces:
         for name in _settable(machine, space.module):
             if name not in own and isinstance(space.names.get(name), (Const, DeviceValue)):
                 machine.store.put(space.names, name, UNKNOWN)
@@ -42,21 +42,11 @@ def forget_settings(machine: Machine, namespace: Namespace, entered: ir.Function
         if rows[0] < first < rows[-1] and name in namespace.names:
             machine.store.put(namespace.names, name, UNKNOWN)
     for space in {id(space): space for space in (namespace, *machine.with_modules)}.values():
-        held = [name for name, value in space.names.items() if value.__class__ is Instance and is_module(value)]
-        for name in held:
-            value = space.names[name]
+        held = [(name, value) for name, value in space.names.items() if is_module(value)]
+        for name, value in held:
             if any(mover is not entered for mover in _movers(machine, space.module).get(name, ())):
                 assert isinstance(value, Instance)
                 forget_places(machine, value)
-
-
-def _with_settings(machine: Machine) -> list[Namespace]:
-    """The files that were run, and have settings."""
-    while machine.unread:
-        space = machine.unread.pop()
-        if _settable(machine, space.module) or _set_by_classes(machine, space.module):
-            machine.with_settings.append(space)
-    return machine.with_settings
 
 
 def _bindings(machine: Machine, module: ir.Module) -> dict[str, list[int]]:

@@ -201,9 +201,9 @@ def class_name(path: str) -> str | None:
 
 
 def own_name(path: str, name: str) -> str | None:
-    """The `__name__` or `__module__` of a class of data or a layer, and the name of numpy or torch themselves."""
+    """The `__name__` or `__module__` of a class of data or a layer, and the name of a library itself (`numpy`)."""
     if name == "__name__":
-        return path if path in ("numpy", "torch") else class_name(path)
+        return class_name(path) if "." in path else path
     return path.rpartition(".")[0] if path in ("numpy.ndarray", "torch.Tensor") else None
 
 

@@ -241,6 +241,12 @@ def test_a_tensor_put_elsewhere_has_choices_where_it_comes_to_what_is_not_known(
     assert bool(told(analysis, MixedDevices)) is has_runs
 
 
+def test_what_was_lost_stays_lost_behind_an_import() -> None:
+    body = "steps = [0] if mode == 'b' else steps\n        import helper\n        return steps + self.layer(x)"
+    files = {"helper.py": "width = 3\n", "net.py": STRAY.replace("BODY", body)}
+    assert told(analysed(files, ["net.py"]), MixedDevices)
+
+
 def test_a_question_about_a_gpu_puts_nothing_there() -> None:
     text = STRAY.replace("steps = torch.arange(4)", "torch.cuda.get_device_name()").replace("BODY", "return y")
     assert analysed(text).statistics["runs"] == 3  # one a world
