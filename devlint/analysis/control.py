@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from devlint.analysis.carrying import carries_device
 from devlint.analysis.frames import Locals
-from devlint.analysis.lattice import carries_device
 from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal
 from devlint.analysis.option_names import counts_gpus
 from devlint.analysis.values import (

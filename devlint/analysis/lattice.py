@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from devlint.analysis.carrying import PARTIAL, carries_device, device_type, names_device
 from devlint.analysis.derived import DeviceText
 from devlint.analysis.frames import Locals
 from devlint.analysis.records import is_distinct, is_record
@@ -27,7 +28,6 @@ from devlint.analysis.values import (
     STRING,
     UNKNOWN,
     Array,
-    Bound,
     Class,
     Const,
     DeviceValue,
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from devlint.analysis.choices import ChoiceKey
     from devlint.analysis.events import Choice, Site
 
-PARTIAL: Final = "functools.partial"
 _MOST_KNOWN = 8
 """Of more integers than these only the least and the greatest are known."""
 _OPTIONAL = (Tensor, Instance, DeviceValue, Sequence, Mapping, OneOf)
@@ -187,9 +186,9 @@ class Loss:
                 return joined
         if isinstance(a, OneOf) and isinstance(b, OneOf) and a.options == b.options:
             return OneOf(a.options, a.open or b.open)  # asked for under two names
-        if carries_device(a) or carries_device(b) or _names_device(a) or _names_device(b):
+        if carries_device(a) or carries_device(b) or names_device(a) or names_device(b):
             self.lost = True
-            self.named = self.named or any(x.__class__ is DeviceValue or _names_device(x) for x in (a, b))
+            self.named = self.named or any(x.__class__ is DeviceValue or names_device(x) for x in (a, b))
             self._note_either(a, b)
         elif (self.counts_gpus and (_is_index(a) or _is_index(b))) or (self.indices and self._is_counted(a, b)):
             self.lost = True
@@ -214,7 +213,7 @@ class Loss:
             value = a if is_none(b) else b
             if isinstance(value, Maybe):
                 return Maybe(value.value)
-            if not (value.__class__ in _OPTIONAL or _names_device(value)):
+            if not (value.__class__ in _OPTIONAL or names_device(value)):
                 return None
             if self.behind is None:
                 return Maybe(value)
@@ -225,7 +224,7 @@ class Loss:
     def _maybes(self, a: Value, b: Value) -> Maybe | None:
         inner, other = (value.value if isinstance(value, Maybe) else value for value in (a, b))
         value = self.values(inner, other)
-        if not (value.__class__ in _OPTIONAL or _names_device(value)):
+        if not (value.__class__ in _OPTIONAL or names_device(value)):
             return None
         if isinstance(a, Maybe) and isinstance(b, Maybe) and (a.key, a.there) == (b.key, b.there):
             return Maybe(value, a.key, a.there)
@@ -239,7 +238,7 @@ class Loss:
             return a
         if a.value == b.value and isinstance(a.value, str):
             return b if isinstance(a.value, DeviceText) else a
-        if _names_device(a) or _names_device(b):
+        if names_device(a) or names_device(b):
             self._lose_name()
             self._note_either(a, b)
             if a.value is None or b.value is None:
@@ -262,7 +261,7 @@ class Loss:
         self.lost = self.named = True
 
     def _note_either(self, a: Value, b: Value) -> None:
-        if {_device_type(a), _device_type(b)} == {"cpu", "cuda"}:
+        if {device_type(a), device_type(b)} == {"cpu", "cuda"}:
             self.either = True
 
     def _tensors(self, a: Tensor, b: Tensor) -> Value:
@@ -415,54 +414,6 @@ class Loss:
 _DISTINCT: Final = (LOST_DEVICE, PRESENT)
 
 
-def carries_device(value: object, depth: int = 3) -> bool:
-    """Whether a value has a device that is known, or holds what may have one.
-
-    Of objects all do but files, paths and the like, those of classes that say nothing of devices as long as they hold
-    none, and functions with a part of their arguments (`functools.partial`), which have what they were given.
-    """
-    if isinstance(value, Tensor):
-        return value.device is not None and value.device != POISON
-    if not isinstance(value, Instance):
-        return value.__class__ is DeviceValue
-    if isinstance(value.cls, External):
-        if value.cls.path == PARTIAL:
-            return _is_given_device(value, depth)
-        return not libraries.holds_nothing(value.cls.path)
-    if not depth or value.module is not None or speaks(value.cls):
-        return True
-    return any(_holds_device(field, depth - 1) for field in value.fields.values())
-
-
-def _is_given_device(partial: Instance, depth: int) -> bool:
-    """Whether the function of a `functools.partial`, or an argument that it keeps, has a device or names one."""
-    kept = [partial.state["function"], *partial.state["args"], *partial.state["keywords"].values()]
-    return not depth or any(_holds_device(part, depth - 1) for part in kept if part.__class__ is not Function)
-
-
-def _holds_device(value: Value, depth: int) -> bool:
-    """Whether what an object holds has a device, names one, or may do something with one."""
-    if isinstance(value, Maybe):
-        return _holds_device(value.value, depth)
-    if isinstance(value, (Sequence, Mapping)):
-        parts = value.items if isinstance(value, Sequence) else value.items.values()
-        return not depth or any(_holds_device(part, depth - 1) for part in parts)
-    return carries_device(value, depth) or _names_device(value) or value.__class__ in _CALLED
-
-
-_CALLED = (Function, Bound, Class, OneOf)
-
-
-def speaks(cls: Class) -> bool:
-    """Whether a class, or one that it derives from, says anything of devices; those out of sight may."""
-    if cls.node.speaks:
-        return True
-    return any(
-        speaks(base) if isinstance(base, Class) else not isinstance(base, External) or base.path.startswith("torch")
-        for base in cls.bases
-    )
-
-
 def _options(value: Value) -> list[Instance]:
     """The members of an enumeration that a value may be, if it is surely one of them."""
     options = value.options if isinstance(value, OneOf) and not value.open else [value]
@@ -484,23 +435,11 @@ def _may_be_number(tensor: Tensor) -> bool:
     return tensor.is_element or tensor.rank == 0
 
 
-def _names_device(value: Value) -> bool:
-    return value.__class__ is Const and isinstance(value.value, str) and parse_device(value.value) is not None
-
-
 def _is_index(value: Value) -> bool:
     """Whether a value is a number, or a list of numbers."""
     if isinstance(value, Sequence):
         return bool(value.items) and not value.open and all(map(_is_index, value.items))
     return isinstance(value, Const) and value.value.__class__ is int
-
-
-def _device_type(value: Value) -> str | None:
-    """The type of the device that a handle or a string names."""
-    if isinstance(value, DeviceValue):
-        return value.type
-    named = parse_device(value.value) if value.__class__ is Const and isinstance(value.value, str) else None
-    return None if named is None else named[0]
 
 
 _JOIN: dict[type, Any] = {

@@ -37,8 +37,8 @@ from devlint.syntax import ir
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from devlint.analysis.built import Built
     from devlint.analysis.choices import ChoiceKey
-    from devlint.analysis.entries import Built
     from devlint.analysis.frames import Frame, Namespace
     from devlint.analysis.project import Project
     from devlint.analysis.values import Function, Instance
