@@ -217,3 +217,9 @@ def test_every_word_of_the_tables_is_documented() -> None:
             used |= {result.partition("(")[0] for result in results}
             used |= {known.effect, known.rank, known.family, *known.flags, *(demand for _, demand in known.demands)}
     assert {word for word in used if word and not word.isdigit() and word != "container"} <= explained
+
+
+def test_the_page_says_how_many_rows_there_are() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "semantics.md").read_text()
+    said = dict(re.findall(r"^\| `(\w+)\.tbl` \|.*\| ([\d,]+) \|$", page, re.MULTILINE))
+    assert said == {name: f"{sum(1 for _ in table.rows(name)):,}" for name in table.tables()}
