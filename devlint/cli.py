@@ -43,14 +43,10 @@ class LazyGroup(click.Group):
 def _print_version(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
     """Print the version, and whether this is a compiled build."""
     if wanted and not ctx.resilient_parsing:
+        from devlint.syntax.stacks import is_compiled
+
         click.echo(f"devlint {__version__}{' (compiled)' if is_compiled() else ''}")
         ctx.exit()
-
-
-def is_compiled() -> bool:
-    """Whether the interpreter is compiled, as in the wheels that `hatch_build.py` makes."""
-    spec = importlib.util.find_spec("devlint.analysis.machine")
-    return spec is not None and spec.origin is not None and not spec.origin.endswith(".py")
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -38,6 +38,7 @@ from devlint.analysis.state import State
 from devlint.analysis.store import Delta
 from devlint.analysis.values import DeviceValue
 from devlint.syntax import ir
+from devlint.syntax.stacks import is_compiled, on_large_stack
 from devlint.worlds import WORLDS, World
 
 assert _rooms
@@ -103,7 +104,7 @@ def analyse(
         gc.freeze()  # the programs stay; what the runs leave behind is found among itself
         gc.set_threshold(*_COLLECT)
         gc.enable()
-        runner.run(worlds)
+        on_large_stack(lambda: runner.run(worlds)) if is_compiled() else runner.run(worlds)
     finally:
         sys.setrecursionlimit(limit)
         gc.set_threshold(*thresholds)

@@ -10,13 +10,12 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from devlint.syntax.stacks import on_large_stack
+
 if TYPE_CHECKING:
     import libcst as cst
 
 T = TypeVar("T")
-
-STACK_BYTES = 512 * 1024 * 1024
-"""Stack of the thread for libcst: address space only; pages are used as they are touched."""
 
 _LOCK = threading.Lock()
 
@@ -155,41 +154,11 @@ def nesting(text: str) -> int:
 
 
 def with_large_stack(work: Callable[[], T]) -> T:
-    """Run `work` in a thread with `STACK_BYTES` of stack and a recursion limit to match, and return what it returns."""
-    result: list[T] = []
-    failure: list[BaseException] = []
-
-    def target() -> None:
-        try:
-            result.append(work())
-        except BaseException as error:  # handed to the caller, whatever it is
-            failure.append(error)
-
+    """Run `work` on a large stack, with a recursion limit to match, and return what it returns."""
     with _LOCK:
         limit = sys.getrecursionlimit()
         try:
             sys.setrecursionlimit(max(limit, 100_000))
-            _started(target).join()
+            return on_large_stack(work)
         finally:
             sys.setrecursionlimit(limit)
-    if failure:
-        raise failure[0]
-    return result[0]
-
-
-def _started(target: Callable[[], None]) -> threading.Thread:
-    """Start a thread with the large stack; with the usual one where the system does not grant so much."""
-    previous = threading.stack_size()
-    for size in (STACK_BYTES, STACK_BYTES // 8, previous):
-        threading.stack_size(size)
-        thread = threading.Thread(target=target, name="devlint-parser")
-        try:
-            thread.start()
-        except RuntimeError:
-            if size == previous:
-                raise
-        else:
-            return thread
-        finally:
-            threading.stack_size(previous)
-    raise AssertionError("the loop returns or raises")

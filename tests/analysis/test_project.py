@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from devlint.analysis.project import Project
-from devlint.cli import is_compiled
 from devlint.config import Config
 from devlint.linter import check
 from devlint.sources import read_source
+from devlint.syntax.stacks import is_compiled
 from tests.analysis.analysed import analysed, told
 from tests.analysis.annotated import assert_observed, expected, found
 from tests.rules.expectations import as_expected
