@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
+from devlint.analysis.frames import Namespace
 from devlint.analysis.sameness import print_of as print_of_namespace
-from devlint.analysis.values import UNKNOWN, Const
+from devlint.analysis.values import HOST, UNKNOWN, Const
+from devlint.syntax.frontend import lower
 
 
-def namespace(**names: Any) -> Any:
-    """What is asked of the names of a file."""
-    return SimpleNamespace(path="/program.py", names=names, complete=True, deferred={})
+def namespace(**names: Any) -> Namespace:
+    """The names of a file that came to its end."""
+    made = Namespace("/program.py", "program", "", lower("", "/program.py"))
+    made.names.update(names)
+    made.complete = True
+    return made
 
 
-def print_of(names: Any) -> int:
+def print_of(names: Namespace) -> int:
     """The print, where no other file has one."""
     return print_of_namespace(names, {})
 
@@ -25,5 +29,5 @@ def test_the_same_names_have_the_same_print() -> None:
 
 
 def test_what_cannot_be_compared_is_never_the_same() -> None:
-    prints = [print_of(namespace(a=SimpleNamespace())) for _ in range(20)]
+    prints = [print_of(namespace(a=HOST)) for _ in range(20)]
     assert len(set(prints)) == len(prints)
