@@ -310,12 +310,23 @@ def where(machine: Machine, call: Call) -> Value | None:
     return Array(max(ranks), None, True) if ranks and (len(ranks) == 3 or max(ranks) > 0) else None
 
 
-@models("numpy.argmax", "numpy.argmin")
-def extreme_place(machine: Machine, call: Call) -> Value | None:
-    """`np.argmax(xs)` of a list with an item for each GPU: there may be none."""
+@models("numpy.argmax")
+def greatest_place(machine: Machine, call: Call) -> Value | None:
+    """`np.argmax(xs)`."""
+    return _extreme_place(machine, call, "argmax")
+
+
+@models("numpy.argmin")
+def least_place(machine: Machine, call: Call) -> Value | None:
+    """`np.argmin(xs)`."""
+    return _extreme_place(machine, call, "argmin")
+
+
+def _extreme_place(machine: Machine, call: Call, name: str) -> Value | None:
+    """Of a list with an item for each GPU: there may be none."""
     given = call.argument(0, "a")
     if isinstance(given, Sequence) and given.counted and not given.items and not given.open:
-        too_few(machine, 0, "ValueError", "attempt to get an extreme of an empty sequence", call.node, call.frame)
+        too_few(machine, 0, "ValueError", f"attempt to get {name} of an empty sequence", call.node, call.frame)
         return NUMBER
     return None
 

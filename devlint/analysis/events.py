@@ -225,7 +225,8 @@ class DeviceUnavailable(Event):
 
 @dataclass(frozen=True, slots=True)
 class AvailabilityNotCalled(Event):
-    """`if torch.cuda.is_available:`, the function where its answer was meant."""
+    """`if torch.cuda.is_available:`, the function where its answer was meant: `root`; `site` is where the program fails
+    for it, if that was come to."""
 
     text: str = ""
 

@@ -66,7 +66,7 @@ def ask_nothing(machine: Machine, value: Const, error: str, node: ir.Node, frame
     known = machine.nothings.get(value)
     if known is not None and not machine.trying and comes_surely(machine, frame):
         site, name = known
-        machine.emit(DroppedMove, site, error=error, text=name, kind="nothing")
+        machine.emit(DroppedMove, machine.site(node, frame), site, error=error, text=name, kind="nothing")
 
 
 def _is_placeholder(value: Value) -> bool:

@@ -442,16 +442,14 @@ class Machine:
             if old.when and not self.path:
                 self.events[key] = dataclasses.replace(old, when=())
             return
-        facts.setdefault(
-            "calls",
-            tuple(
-                self.site(a.call.node, a.call.frame)
-                for a in self.activations
-                if not isinstance(a.call.node, (ir.Function, ir.Class))
-            ),
-        )
+        facts.setdefault("calls", self.calls())
         facts.setdefault("function", self.stack[-1].name if self.stack else "")
         self.events[key] = event(world=self.world.name, site=site, root=root, when=tuple(self.path), **facts)
+
+    def calls(self) -> tuple[Site, ...]:
+        """Where the functions were called that are running, outermost first."""
+        called = (a.call for a in self.activations if not isinstance(a.call.node, (ir.Function, ir.Class)))
+        return tuple(self.site(call.node, call.frame) for call in called)
 
     def kind_of(self, error: str | None) -> str:
         """The builtin exception with which an error begins; "" without CUDA, where builds of torch raise several."""

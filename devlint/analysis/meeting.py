@@ -405,7 +405,8 @@ def _error(operands: Items[tuple[Tensor, Part]], operation: str, callee: str) ->
     if operation in ("index", "metric"):
         return errors.message(operation, device=operands[0][0].device)
     given = [(part.parameter or part.name or "self", tensor.device or "") for tensor, part in operands]
-    return errors.message("mixed", operation=callee or operation, operands=given)
+    ranks = [tensor.rank for tensor, _ in operands]
+    return errors.message("mixed", operation=callee or operation, operands=given, ranks=ranks)
 
 
 def operand(machine: Machine, tensor: Tensor, part: Part | None, site: Site, frame: Frame) -> Operand:

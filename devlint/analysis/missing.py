@@ -42,7 +42,7 @@ def unavailable(
         return POISON if machine.has_cuda else None
     state = machine.state
     if state.misled:
-        _note_misled(machine)
+        _note_misled(machine, site, error or errors.message("no-cuda", operation=operation, device=device_type))
         return gone(machine)
     if kind == "query" and state.by_launcher and machine.device_count == 0:
         return gone(machine)
@@ -100,11 +100,11 @@ def _is_an_option(machine: Machine, literal: Site | None, index: int | None, cho
     return literal is not None and literal.key in machine.options
 
 
-def _note_misled(machine: Machine) -> None:
-    """The program fails because it took an availability function for its answer, of which was told before."""
+def _note_misled(machine: Machine, site: Site, error: str) -> None:
+    """The program fails at `site` because it took an availability function for its answer, of which was told before."""
     for key, event in list(machine.events.items()):
         if isinstance(event, AvailabilityNotCalled) and event.error is None:
-            machine.events[key] = dataclasses.replace(event, error=errors.message("no-cuda"))
+            machine.events[key] = dataclasses.replace(event, error=error, site=site, calls=machine.calls())
 
 
 def _starts_nccl(machine: Machine, path: str, function: ir.Function) -> bool:

@@ -36,7 +36,7 @@ def note_uncalled(machine: Machine, target: ir.Expr, written: ir.Expr, value: Va
     machine.emit(
         DroppedMove,
         machine.site(written, frame),
-        error="TypeError: expected a Tensor, got builtin_function_or_method",
+        error="TypeError: argument must be Tensor, not builtin_function_or_method",
         text=dotted(target),
         source=value.receiver.device or "",
         kind="uncalled",

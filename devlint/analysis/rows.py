@@ -359,7 +359,7 @@ def check_generator(
         GeneratorDevice,
         machine.site(call.node, call.frame),
         root,
-        error=errors.message("generator", expected=device, found=has),
+        error=errors.message("generator", operation=operation, expected=device, found=has),
         operation=operation,
         generator_device=has,
         expected_device=device,

@@ -44,9 +44,9 @@ without a GPU. With `not` it is the other branch that never runs.""",
 @RULE.on(AvailabilityNotCalled)
 def not_called(event: AvailabilityNotCalled, context: TextContext) -> Iterator[Diagnosis]:
     """The function is tested, not its answer."""
-    text = event.text or context.text(event.site)
+    text = event.text or context.text(event.root)
     message = f"`{text}` is the function itself, which is always true; its answer is `{text}()`"
-    yield Diagnosis(event.site, message, event, trail(event, event.site))
+    yield Diagnosis(event.root, message, event, trail(event, event.root))
 
 
 @RULE.fix

@@ -71,7 +71,7 @@ def nothing_moved(event: DroppedMove, context: TextContext) -> Iterator[Diagnosi
     """A tensor's move was thrown away, whether or not something breaks later."""
     if event.kind == "nothing":
         message = f"{text.quoted(context.text(event.root))} returns None, which `{event.text}` then stands for"
-        yield Diagnosis(event.root, message, event, help="end the method with `return self`")
+        yield Diagnosis(event.root, message, event, text.trail(event, event.root), "end the method with `return self`")
         return
     if event.kind == "uncalled":
         message = f"{text.quoted(context.text(event.root))} is not called: the method takes the place of the tensor"

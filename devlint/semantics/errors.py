@@ -37,6 +37,7 @@ _KERNELS = {
     "cat": "cat tensors",
     "cdist": "__cdist_forward x1 x2",
     "clamp": "clamp_Tensor input=self min max",
+    "contraction": "bmm 0=self 1=mat2",
     "denoiser": "addmm weight=self sample=mat1 timestep=mat1 encoder_hidden_states=mat1",
     "dot": "_dot input=self tensor",
     "embedding": "_index_select weight=self input=index indices=index input_ids=index token_type_ids=index",
@@ -54,7 +55,11 @@ _KERNELS = {
     "linear": "addmm bias=self input=mat1 weight=mat2",
     "linear_without_bias": "mm input=self weight=mat2",
     "masked_select": "_masked_select input=self mask",
+    "masked_attention": "baddbmm attn_mask=self key_padding_mask=self query=batch1",
     "matmul": "mm input=self other=mat2",
+    "matmul-1-1": "_dot input=self other=tensor",
+    "matmul-n-1": "addmv_ other=self input=mat",
+    "matmul-n-n": "bmm input=self other=mat2",
     "mm": "mm input=self mat2",
     "mv": "addmv_ vec=self input=mat vec",
     "nll_loss": "nll_loss_forward input=self target weight",
@@ -78,7 +83,7 @@ _SPELLINGS = {
     "GroupNorm": "group_norm",
     "RMSNorm": "rms_norm",
     "EmbeddingBag": "embedding_bag",
-    "einsum": "bmm",
+    "einsum": "contraction",
     "clip": "clamp",
 }
 
@@ -118,6 +123,10 @@ class _Facts:
     def text(self, name: str, default: str = "") -> str:
         value = self._facts.get(name)
         return default if value is None else str(value)
+
+    def ranks(self) -> Sequence[int | None]:
+        value = self._facts.get("ranks")
+        return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
     def operands(self) -> Operands:
         value = self._facts.get("operands")
@@ -161,6 +170,11 @@ def _mixed(facts: _Facts) -> str:
     if name == "grad":
         given = dict(facts.operands())
         return _gradient(_Facts({"tensor": given.get("self", "cpu"), "gradient": given.get("gradient", "cuda")}))
+    if name in ("stft", "istft"):
+        return (
+            f"RuntimeError: {name} input and window must be on the same device "
+            f"but got self on {receiver} and window on {devices.get('window', 'cpu')}"
+        )
     if name == "parameters_to_vector":
         return "TypeError: Found two parameters on different devices, this is currently not supported."
     family = row.family if row is not None else ""
@@ -178,10 +192,27 @@ def _mixed(facts: _Facts) -> str:
         key = family
     if key == "linear" and "bias" not in devices:
         key = "linear_without_bias"
-    if key == "matmul" and facts.text("rank") not in ("", "2"):
-        key = "bmm" if facts.text("rank") == "3" else key
-        operands = [("mat2" if parameter == "other" else parameter, device) for parameter, device in operands]
+    if key == "matmul":
+        key = _product(facts.ranks())
+    if key == "contraction":
+        operands = [(str(min(place, 1)), device) for place, (_, device) in enumerate(operands)]
+    if (
+        key == "attention"
+        and name == "MultiheadAttention"
+        and len({devices.get(n) for n in ("query", "in_proj_weight")}) == 1
+    ):
+        key = "masked_attention"
+    if name in ("__setitem__", "index_put", "index_put_") and receiver == "cpu":
+        return f"{_SAME}found at least two devices, cpu and {next((d for _, d in operands if d != 'cpu'), 'cuda:0')}!"
     return _compared(key, in_place, operands) or _two_devices(operands)
+
+
+def _product(ranks: Sequence[int | None]) -> str:
+    """The kernel by which two tensors of these ranks are multiplied; two matrices where that is not known."""
+    first, second = (*ranks, None, None)[:2]
+    if second == 1:
+        return "matmul-1-1" if first == 1 else "matmul-n-1"
+    return "matmul-n-n" if (second or 2) > 2 or ((first or 2) > 2 and second is None) else "matmul"
 
 
 def _row_of(operation: str) -> table.Row | None:
@@ -222,8 +253,6 @@ def _compared(key: str, in_place: bool, operands: Operands) -> str | None:
         for given, device in operands:
             if given == parameter or (given == "self" and parameter == "input"):
                 seen.append((called or parameter, device))
-    if not seen:
-        seen = list(operands)
     common = seen[0][1] if seen else ""
     for argument, device in seen:
         if device != common:
@@ -327,7 +356,7 @@ def _numpy(facts: _Facts) -> str:
 
 def _generator(facts: _Facts) -> str:
     expected, found = facts.text("expected", "cuda"), facts.text("found", "cpu")
-    if facts.text("operation").endswith("randperm") and found.startswith("cuda"):
+    if facts.text("operation").endswith(("randperm", "RandomSampler", "random_split")) and found.startswith("cuda"):
         found = found if ":" in found else found + ":0"
         return f"RuntimeError: Expected a 'cpu' generator device but found '{found}'"
     kinds = expected.partition(":")[0], found.partition(":")[0]
@@ -335,6 +364,8 @@ def _generator(facts: _Facts) -> str:
 
 
 def _lengths(facts: _Facts) -> str:
+    if facts.text("operation") in ("set_rng_state", "set_state"):
+        return "TypeError: RNG state must be a torch.ByteTensor"
     if facts.text("operation").endswith("tensor_split"):
         return (
             "RuntimeError: tensor_split expected tensor_indices_or_sections to be on cpu, "
@@ -472,7 +503,7 @@ _FAMILIES = tuple(
         r"tensors to be on the same device|should be the same$|at the same device|same device type"
         r"|self and mask to be on the same device|two parameters on different devices|invalid gradient at index"
         r"|Expected tensor for .* to have the same device|different devices in metric calculation"
-        r"|should be the same or input should be a MKLDNN tensor",
+        r"|should be the same or input should be a MKLDNN tensor|input and window must be on the same device",
         r"re-initialize CUDA in forked subprocess|CUDA error: initialization error",
         r"argument 'device' must be torch.device|invalid combination of arguments - got \(.*\bdevice=",
         r"attempting to assign a gradient",
@@ -486,6 +517,7 @@ _FAMILIES = tuple(
         r"module must have its parameters and buffers on device",
         r"'lengths' argument should be|to be on cpu, but",
         r"Expected one of .* device type at start of device string|Invalid device string",
+        r"\bbuiltin_function_or_method\b",
     )
 )
 

@@ -84,7 +84,58 @@ SIMULATED: list[tuple[str, str, dict[str, object]]] = [
     (
         "a[None] @ b[None]",
         "mixed",
-        {"operation": "torch.matmul", "operands": [("input", CUDA), ("other", CPU)], "rank": 3},
+        {"operation": "torch.matmul", "operands": [("input", CUDA), ("other", CPU)], "ranks": [3, 3]},
+    ),
+    (
+        "a @ b[0]",
+        "mixed",
+        {"operation": "torch.Tensor.__matmul__", "operands": [("self", CUDA), ("other", CPU)], "ranks": [2, 1]},
+    ),
+    (
+        "a[0] @ b[0]",
+        "mixed",
+        {"operation": "torch.matmul", "operands": [("input", CUDA), ("other", CPU)], "ranks": [1, 1]},
+    ),
+    (
+        "a[None] @ b",
+        "mixed",
+        {"operation": "torch.matmul", "operands": [("input", CUDA), ("other", CPU)], "ranks": [3, 2]},
+    ),
+    (
+        "torch.einsum('ij,kj->ik', a, b)",
+        "mixed",
+        {"operation": "torch.einsum", "operands": [("operands", CUDA), ("operands", CPU)]},
+    ),
+    (
+        "torch.stft(torch.ones(1, 64, device='cuda'), 8, window=b[0], win_length=3, return_complex=True)",
+        "mixed",
+        {"operation": "torch.stft", "operands": [("input", CUDA), ("window", CPU)]},
+    ),
+    (
+        "torch.istft(torch.ones(5, 9, device='cuda') + 0j, 8, window=torch.ones(8))",
+        "mixed",
+        {"operation": "torch.istft", "operands": [("input", CUDA), ("window", CPU)]},
+    ),
+    (
+        "b.__setitem__((i, i), a[0, :2])",
+        "mixed",
+        {"operation": "torch.Tensor.__setitem__", "operands": [("self", CPU), ("value", CUDA)]},
+    ),
+    (
+        "nn.MultiheadAttention(3, 1, device='cuda')(a, a, a, attn_mask=b)",
+        "mixed",
+        {
+            "operation": "torch.nn.MultiheadAttention.forward",
+            "operands": [("query", CUDA), ("attn_mask", CPU), ("in_proj_weight", CUDA)],
+        },
+    ),
+    (
+        "nn.TransformerEncoderLayer(3, 1, 4, 0, 'relu', 1e-5, True, device='cuda')(a[None], None, b[0, None] > 2)",
+        "mixed",
+        {
+            "operation": "torch.nn.TransformerEncoderLayer.forward",
+            "operands": [("src", CUDA), ("src_key_padding_mask", CPU), ("self_attn.in_proj_weight", CUDA)],
+        },
     ),
     ("a.mv(b[0])", "mixed", {"operation": "torch.Tensor.mv", "operands": [("self", CUDA), ("vec", CPU)]}),
     ("a[0].dot(b[0])", "mixed", {"operation": "torch.Tensor.dot", "operands": [("self", CUDA), ("tensor", CPU)]}),
@@ -283,6 +334,16 @@ SIMULATED: list[tuple[str, str, dict[str, object]]] = [
         "nn.DataParallel(nn.Linear(3, 2).cuda(), device_ids=[0, 5])",
         "ordinal",
         {"operation": "torch.nn.DataParallel"},
+    ),
+    (
+        "next(iter(torch.utils.data.RandomSampler(range(4), generator=torch.Generator('cuda'))))",
+        "generator",
+        {"operation": "RandomSampler", "expected": CPU, "found": CUDA},
+    ),
+    (
+        "torch.set_rng_state(torch.get_rng_state().cuda())",
+        "cpu-argument",
+        {"operation": "set_rng_state", "device": CUDA},
     ),
     ("a.normal_(generator=torch.Generator())", "generator", {"expected": CUDA, "found": CPU}),
     (
