@@ -36,6 +36,7 @@ from devlint.analysis.values import (
     Unknown,
     Value,
 )
+from devlint.analysis.varying import is_of_others, note_asked
 from devlint.analysis.visiting import held
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted
@@ -307,6 +308,8 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
         machine.testify("option", frame)
     machine.asked.add(key)
     assumed = _implied(machine, key)
+    if machine.varies and assumed is not None and key in machine.assume and is_of_others(machine, key, test, frame):
+        return NO if assumed is polarity else YES
     if assumed is not None:
         used = Choice(text, assumed if text else assumed is polarity, choice.site)
         if used not in machine.path:
@@ -329,6 +332,8 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
     decision = Decision(None, key, choice, polarity, is_free, default)
     decision.is_cut = value is CUT
     asks_content = kind is Tensor or (isinstance(test, ir.Compare) and test.operator not in ("is", "is-not"))
+    if decision.is_free:
+        note_asked(machine, key, test, value, frame)
     if asks_content and decision.is_free:
         decision.test = test
     elif isinstance(test, ir.Compare):

@@ -118,18 +118,8 @@ def _index_tensors(index: Value) -> list[Tensor]:
 
 def _indexed_rank(value: Tensor, index: Value) -> int | None:
     parts = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
-    if any(part is SLICE or (isinstance(part, Const) and part.value is None) for part in parts):
-        if value.rank is None or value.rank >= SOME_RANK:
-            return SOME_RANK
-    if value.rank is None:
-        return None
-    if value.rank >= SOME_RANK:
-        if any(isinstance(part, (Tensor, Array)) and part.rank not in (0, None) for part in parts):
-            return SOME_RANK
-        if len(parts) == 1 and isinstance(parts[0], Sequence):
-            return SOME_RANK
-        takes_number = len(parts) == 1 and isinstance(parts[0], (Const, Scalar)) and value.rank == MANY_RANK
-        return SOME_RANK if takes_number else None
+    if value.rank is None or value.rank >= SOME_RANK:
+        return _least_rank(value.rank, parts)
     rank = value.rank
     for part in parts:
         if isinstance(part, Const):
@@ -153,6 +143,26 @@ def _indexed_rank(value: Tensor, index: Value) -> int | None:
         else:
             return None
     return max(rank, 0)
+
+
+def _least_rank(rank: int | None, parts: list[Value]) -> int | None:
+    """The rank of what an index takes of a tensor of which at most is known that it has some dimensions: slices keep
+    theirs, and so do those behind, of which a mask may take any number."""
+    kept, taken = 0, 0
+    for part in parts:
+        if part is SLICE or (isinstance(part, Const) and part.value is None):
+            kept += 1
+        elif isinstance(part, (Tensor, Array)):
+            kept = max(kept, 1 if part.rank not in (0, None) else 0)
+            taken = MANY_RANK
+        elif isinstance(part, Sequence):
+            kept = max(kept, 1)
+        elif not isinstance(part, (Const, Scalar)):
+            taken = MANY_RANK
+        taken += not (isinstance(part, Const) and (part.value is None or part.value is ...))
+    there = 0 if rank is None else rank - SOME_RANK + 1
+    kept += max(there - taken, 0)
+    return None if not kept else SOME_RANK if kept == 1 else MANY_RANK
 
 
 @on(ASSIGN_ITEM, Tensor)

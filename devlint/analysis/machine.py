@@ -113,6 +113,9 @@ def forget_evidence(machine: Machine, known: int) -> None:
 FIRST_GPU: Final = ("the number of a GPU that is not known", "is 0")
 """What is assumed in a run that takes GPUs of which nobody knows the number for the first."""
 
+VARIES: Final = ("the answer to a condition on data", "is that of the first alone")
+"""What is assumed in a further run: what is assumed of the other condition holds for what it asks first."""
+
 ON_THE_CPU: Final = ("an option whose default is a GPU", "is the CPU")
 """What is assumed in a further run where there is no GPU: the user of a program says that it is to stay on the CPU."""
 
@@ -233,6 +236,9 @@ class Machine:
         self.takes_first = FIRST_GPU in assume
         """Whether this run takes a GPU of which nobody knows the number for the first of several."""
         self.is_on_the_cpu = ON_THE_CPU in assume
+        self.varies = VARIES in assume
+        self.data_asked: dict[ChoiceKey, list[list[Value]]] = {}
+        """Of which data conditions were asked: of the first, and of others."""
         self.has_arguments = any(isinstance(key, str) and "sys.argv" in key for key in assume)
         self.defaults: dict[ChoiceKey, bool] = {}
         """Answers that were taken because the program is started without arguments."""

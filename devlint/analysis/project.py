@@ -104,6 +104,8 @@ class Project:
         """Whether a condition asks on which device a tensor is."""
         self.kept: dict[ir.Module | ir.Function, frozenset[tuple[str, str]]] = {}
         """The names that a function or file assigns, each with the name of what it is given."""
+        self.names_asked: dict[ir.Node, tuple[str, ...]] = {}
+        """The names that stand in conditions."""
         self.questions: dict[ir.Node, tuple[ChoiceKey, bool]] = {}
         """What conditions without a name ask, and with which polarity."""
         self.case_tests: dict[ir.Node, ir.Compare] = {}

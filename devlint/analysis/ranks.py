@@ -159,6 +159,12 @@ def _with_dimension(rank: int | None, bound: dict[str, Any]) -> int | None:
 # -- rules
 
 
+def _many(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
+    """As many as the argument with the most, at least two."""
+    widest = _widest(row, main, bound)
+    return MANY_RANK if widest is None or not 2 <= widest < SOME_RANK else widest
+
+
 def _zero(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
     """No dimensions."""
     return 0
@@ -217,6 +223,8 @@ def _squeezed(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
     if rank == 0:
         return 0
     dimensions = _dimensions(bound.get("dim"))
+    if rank == MANY_RANK and dimensions is not None and len(dimensions) == 1:
+        return SOME_RANK
     if rank is None or rank >= SOME_RANK or not dimensions or None in dimensions:
         return None
     if len(dimensions) == 1 and dimensions[0] in (0, -rank) and isinstance(whole, Tensor) and whole.size is not None:
@@ -225,7 +233,8 @@ def _squeezed(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
     if rank == len(dimensions) == 1 and isinstance(whole, Tensor) and whole.size is None:
         is_made = whole.origin is None or whole.origin.kind in ("factory", "placed")
         return None if is_made else SOME_RANK  # a batch has not always one; what is made for a batch may have
-    return SOME_RANK if rank > len(dimensions) else None
+    left = rank - len(dimensions)
+    return MANY_RANK if left > 1 else SOME_RANK if left else None
 
 
 def _stacked(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
@@ -333,6 +342,7 @@ def _broadcast(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
 
 _RULES: dict[str, Callable[[Row, Tensor, dict[str, Any]], int | None]] = {
     "zero": _zero,
+    "many": _many,
     "kept": _kept,
     "more": _more,
     "less": _less,

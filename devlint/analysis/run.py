@@ -20,7 +20,7 @@ from devlint.analysis.events import DeviceUnavailable, Event
 from devlint.analysis.frames import Namespace
 from devlint.analysis.handed import run_handed
 from devlint.analysis.hearsay import speaks_of_cuda
-from devlint.analysis.machine import FIRST_GPU, Crash, Machine, OutOfBudget
+from devlint.analysis.machine import FIRST_GPU, VARIES, Crash, Machine, OutOfBudget
 from devlint.analysis.outcomes import (
     MAIN,
     Outcome,
@@ -37,6 +37,7 @@ from devlint.analysis.settings import forget_settings
 from devlint.analysis.state import State
 from devlint.analysis.store import Delta
 from devlint.analysis.values import DeviceValue
+from devlint.analysis.varying import may_vary
 from devlint.syntax import ir
 from devlint.syntax.stacks import is_compiled, on_large_stack
 from devlint.worlds import WORLDS, World
@@ -335,6 +336,7 @@ class _Runner:
         promoted, defaults = dict(machine.promoted), dict(machine.defaults)
         unlikely = {key for key, only_results in machine.unlikely.items() if only_results}
         asked = list(promoted)[:choices] if machine.world.device_count else []
+        varying = {key for key in asked if may_vary(machine, key)}
         if asked and by_protocol and self._is_all_in_place(machine, path, count):
             asked = []
         both = joint(machine, asked)
@@ -359,6 +361,9 @@ class _Runner:
                 self._attempt(machine, run, budget, {key: answer})
                 spent += machine.steps
                 spent += self._on_the_first(machine, run, budget, {key: answer})
+            if key in varying and spent <= 3 * budget:
+                self._attempt(machine, run, budget, {key: True, VARIES: True})
+                spent += machine.steps
         for assume in [] if by_protocol else [*together(machine), *both]:
             if any(assume.get(key) for key in unlikely):
                 continue

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from devlint.analysis.events import MixedDevices, ToHost
-from devlint.analysis.values import SOME_RANK, Tensor
+from devlint.analysis.values import MANY_RANK, SOME_RANK, Tensor
 from tests.analysis.analysed import analysed, told
 from tests.analysis.annotated import assert_observed, assert_predicted
 from tests.analysis.programs import Run
@@ -665,9 +665,9 @@ def along(x, dim=None):
     [
         ("b.squeeze(0)", 1),
         ("c.squeeze(0)", 3),
-        ("c.squeeze(1)", SOME_RANK),
+        ("c.squeeze(1)", MANY_RANK),
         ("c.squeeze((0, 1))", SOME_RANK),
-        ("torch.squeeze(c, dim=-2)", SOME_RANK),
+        ("torch.squeeze(c, dim=-2)", MANY_RANK),
         ("a.unsqueeze(1).squeeze(1)", SOME_RANK),
         ("torch.zeros(2, 1).T.squeeze((0, 1))", None),
         ("c.squeeze()", None),
@@ -718,7 +718,13 @@ def along(x, dim=None):
         ("along(b)", 0),
         ("b.kthvalue(1).values", 1),
         ("b.nonzero(as_tuple=True)[0]", SOME_RANK),
-        ("c.squeeze_(1)", SOME_RANK),
+        ("c.squeeze_(1)", MANY_RANK),
+        ("c.squeeze(1).squeeze(0)", SOME_RANK),
+        ("some[:, :1]", MANY_RANK),
+        ("some[:, 0]", SOME_RANK),
+        ("torch.cdist(some, some)", MANY_RANK),
+        ("torch.cdist(some, some)[0]", SOME_RANK),
+        ("torch.cdist(some, some)[0, 0]", None),
         ("c.unsqueeze_(1)", 4),
     ],
 )
