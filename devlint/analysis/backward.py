@@ -236,7 +236,7 @@ def wait_for_module(machine: Machine, module: Instance, inputs: list[Value], res
     if not outputs:
         return
     given: list[Value] = [
-        gradient(part) if isinstance(part, Tensor) and part.requires_grad else UNKNOWN for part in inputs
+        gradient(part) if isinstance(part, Tensor) and part.requires_grad is not False else UNKNOWN for part in inputs
     ]
     of_inputs = Sequence("tuple", given)
     of_outputs = Sequence("tuple", [gradient(part) for part in outputs])

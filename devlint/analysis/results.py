@@ -217,11 +217,20 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
             made.size = ANY_SIZE
         elif row.rank == "more":
             made.size = 1 if constant(bound.get("dim")) == 0 else None
-    if "picks" in row.flags and result in (row.result, "tensors"):
+    picks = "picks" in row.flags and result in (row.result, "tensors")
+    follows = main.requires_grad is False and may_require_grad(bound.values())
+    if picks or follows:
         for part in made.items if isinstance(made, Sequence) else (made,):
             if isinstance(part, Tensor):
-                part.size = ANY_SIZE
+                part.size = ANY_SIZE if picks else part.size
+                part.requires_grad = None if follows else part.requires_grad
     return made
+
+
+def may_require_grad(operands: Iterable[object]) -> bool:
+    """Whether one of several operands may require a gradient, so that what is made of them may, too."""
+    tensors = [value for value in operands if isinstance(value, Tensor)]
+    return any(value.is_parameter or value.requires_grad is not False for value in tensors)
 
 
 def _a_part_for_each_gpu(machine: Machine, count: Value | None, main: Tensor, rank: int | None) -> Sequence | None:

@@ -24,6 +24,7 @@ from devlint.analysis.results import (
     is_floating,
     loaded_tensor,
     may_lack_rows,
+    may_require_grad,
     shape,
 )
 from devlint.analysis.rows import apply_row
@@ -206,6 +207,8 @@ def tensor_binary(
     elif may_lack_rows([left, right]):
         made.size = ANY_SIZE
     made.dtype = _common_dtype(operator, left, right)
+    if main.requires_grad is False and may_require_grad((left, right)):
+        made.requires_grad = None
     return made
 
 
