@@ -17,9 +17,10 @@ class Namespace:
 
     `deferred`: what it imports for type checkers only (module, level, member), by the name that it would get.
     `handed`: functions that decorators of libraries have taken (`@app.route("/")`), each with its class, if any.
+    `failed`: the error of an import with which it ended; whoever imports it gets the same.
     """
 
-    __slots__ = ("path", "name", "package", "module", "names", "complete", "deferred", "handed")
+    __slots__ = ("path", "name", "package", "module", "names", "complete", "deferred", "handed", "failed")
 
     def __init__(self, path: str, name: str, package: str, module: ir.Module) -> None:
         self.path = path
@@ -30,6 +31,7 @@ class Namespace:
         self.complete = False
         self.deferred: dict[str, tuple[str, int, str]] = {}
         self.handed: list[tuple[Function, Class | None]] = []
+        self.failed = ""
 
 
 class Locals(dict[str, Value]):

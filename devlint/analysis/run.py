@@ -17,6 +17,7 @@ from devlint.analysis.choices import ChoiceKey
 from devlint.analysis.driving import Driving
 from devlint.analysis.entries import Entry, is_for_tests, is_private_class, protocol_entries
 from devlint.analysis.events import DeviceUnavailable, Event
+from devlint.analysis.executing import module_name, repeat_defaults, run_body, run_file
 from devlint.analysis.frames import Namespace
 from devlint.analysis.handed import run_handed
 from devlint.analysis.hearsay import speaks_of_cuda
@@ -30,7 +31,7 @@ from devlint.analysis.outcomes import (
     take_imports,
     taken_over,
 )
-from devlint.analysis.project import Project, module_name, repeat_defaults, run_body, run_file
+from devlint.analysis.project import Project
 from devlint.analysis.reading import NEEDS_GPU, settle, weigh_evidence
 from devlint.analysis.sameness import are_the_same
 from devlint.analysis.settings import forget_settings

@@ -192,6 +192,24 @@ def test_what_torch_has_no_more(first: str, codes: list[str], tmp_path: Path) ->
     assert _codes(EXTENSION.format(first=first), tmp_path) == codes
 
 
+@pytest.mark.parametrize(
+    ("statement", "codes"),
+    [
+        ("import kernels.wrapped", []),
+        ("from kernels.wrapped import apply", []),
+        ("from kernels import wrapped", []),
+        ("import kernels", ["DEV303"]),
+        ("try:\n    from kernels.wrapped import apply\nexcept ImportError:\n    apply = None", ["DEV303"]),
+    ],
+)
+def test_what_an_imported_file_can_not_import(statement: str, codes: list[str], tmp_path: Path) -> None:
+    (tmp_path / "kernels" / "_ext").mkdir(parents=True)
+    (tmp_path / "kernels" / "__init__.py").write_text("")
+    (tmp_path / "kernels" / "_ext" / "__init__.py").write_text("from torch.utils.ffi import _wrap_function\n")
+    (tmp_path / "kernels" / "wrapped.py").write_text("from ._ext import lib\n\ndef apply(x):\n    return lib.run(x)\n")
+    assert _codes(EXTENSION.format(first=statement), tmp_path) == codes
+
+
 def _codes(text: str, folder: Path) -> list[str]:
     program = folder / "program.py"
     program.write_text(text)
