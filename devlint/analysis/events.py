@@ -149,7 +149,8 @@ class MixedDevices(Event):
     `checked`: no operation of torch refuses them, but a check of the program's own. `by_protocol`: the code was entered
     by protocol, no caller is in sight. `no_tensors`: the names that were none at some time when the root was run.
     `unmoved`: where the module was built whose parameter or buffer stands wrong, if nobody ever moved it; `further`: at
-    how many more places it meets what was moved.
+    how many more places it meets what was moved. `declined`: only where the user says, by other than the default of an
+    option, that no GPU is to be used.
     """
 
     operation: str = ""
@@ -161,6 +162,7 @@ class MixedDevices(Event):
     no_tensors: frozenset[str] = frozenset()
     unmoved: Site | None = None
     further: int = 0
+    declined: bool = False
 
     @property
     def culprit(self) -> Operand:
@@ -201,7 +203,8 @@ class DeviceUnavailable(Event):
     `guarded`: it happened under a user's own flag that is true (then DEV101/102/107 are silent); `is_option`: it is the
     default of an option, which stands guard unless the program asks elsewhere whether that device is there, or has the
     number that an option gives. `is_visible_by_option`: an option says which GPUs are visible.
-    `further`: how many more uses follow in the program. `cause`: whether it comes after another that ended the run.
+    `further`: how many more uses follow in the program, and `covered` where these are. `cause`: whether it comes after
+    another that ended the run.
     `spread`: how the class or function around it takes the first GPU and this one.
     """
 
@@ -217,6 +220,7 @@ class DeviceUnavailable(Event):
     guarded: bool = False
     is_option: bool = False
     further: int = 0
+    covered: frozenset[tuple[str, int, int]] = frozenset()
     cause: Literal["", "follows"] = ""
     is_visible_by_option: bool = False
     visible: str | None = None  # the text of CUDA_VISIBLE_DEVICES where the program set it

@@ -92,6 +92,8 @@ class Activation:
         self.receiver = receiver
 
 
+_MILDER: Final = ("guarded", "declined")
+"""What makes an event less than the same on another way."""
 TORCH_ERRORS = frozenset({"AcceleratorError", "CudaError", "StandardError"})
 """Handlers of these catch what torch raises, whatever it is."""
 
@@ -444,7 +446,9 @@ class Machine:
         root = root or site
         key = (event, root.key, facts.get("kind"), facts.get("cause"))
         old = self.events.get(key)
-        if old is not None and not (getattr(old, "guarded", False) and not facts["guarded"]):
+        if old is not None and not any(
+            getattr(old, slot, False) and not facts[slot] for slot in ("guarded", "declined")
+        ):
             if old.when and not self.path:
                 self.events[key] = dataclasses.replace(old, when=())
             return

@@ -10,6 +10,7 @@ from devlint.analysis.devices import source_text
 from devlint.analysis.events import CauseKind, MixedDevices, Operand, Site
 from devlint.analysis.lacking import comes_surely
 from devlint.analysis.machine import Crash
+from devlint.analysis.option_names import gpu_is_declined
 from devlint.analysis.origins import marks
 from devlint.analysis.placeholders import is_untouched
 from devlint.analysis.results import is_any_content, loaded_tensor
@@ -397,6 +398,7 @@ def _emit(
         cause=kind,
         by_protocol=machine.protocol,
         unmoved=unmoved_owner(machine, guilty[0]) if kind == "module-input" and not machine.protocol else None,
+        declined=gpu_is_declined(machine),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from devlint.analysis.choices import ChoiceKey
+    from devlint.analysis.machine import Machine
 
 
 @lru_cache(maxsize=4096)
@@ -42,6 +43,16 @@ def is_gpu_option(key: str) -> bool:
     """Whether an option of the program is, by its name, about where it runs: `args.no_cuda`, `opt['gpu']`."""
     name = key.rpartition(".")[2].lower()
     return any(word in name for word in ("cuda", "gpu", "cpu", "device", "accel"))
+
+
+def gpu_is_declined(machine: Machine) -> bool:
+    """Whether only who says so, and not who leaves such an option alone, comes by the running path without a GPU."""
+    return any(
+        is_gpu_option(choice.condition)
+        and not asks_for_gpu(choice.condition, choice.value)
+        and machine.unless_given.get(choice.condition) is (not choice.value)
+        for choice in machine.path
+    )
 
 
 def counts_gpus(key: ChoiceKey) -> bool:

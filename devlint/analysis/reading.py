@@ -16,6 +16,7 @@ from devlint.analysis.events import (
     MixedDevices,
     ModuleHasNoDevice,
     NameUnbound,
+    Operand,
     ParallelDevice,
     Site,
     ToHost,
@@ -64,7 +65,8 @@ def weigh_evidence(
     kept: dict[tuple[Any, ...], Event] = {}
     firsts: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     further: dict[tuple[Any, ...], int] = {}
-    follow_ups: set[tuple[str, int, int]] = set()
+    covered: dict[tuple[Any, ...], set[tuple[str, int, int]]] = {}
+    follow_ups: dict[tuple[str, int, int], tuple[str, int, int]] = {}
     alive = {e.root.key for e in events.values() if isinstance(e, DeviceUnavailable) and e.cause != "follows"}
     takes_gpu = any(_takes_gpu(event, meant, entry) for event in events.values())
     spread = {e.index for e in events.values() if isinstance(e, DeviceUnavailable) and e.spread == "named"}
@@ -82,7 +84,7 @@ def weigh_evidence(
         if event.cause == "follows" and event.root.key in alive:
             continue  # on another way the run is not over
         if event.cause == "follows" and (evidence or event.index):
-            follow_ups.add(event.root.key)
+            follow_ups[event.root.key] = event.site.key
             continue
         if event.index:
             places = (entry, event.site.path, event.root.path)
@@ -99,17 +101,20 @@ def weigh_evidence(
             group = ("all", event.at_import, query, event.guarded)
         if group in firsts:
             further[group] += 1
+            covered[group].add(event.site.key)
             continue
         firsts[group] = key
         further[group] = 0
+        covered[group] = set()
         kept[key] = dataclasses.replace(event, evidence=evidence)
     for group, key in firsts.items():
         if follow_ups:
             further[group] += len(follow_ups)
+            covered[group].update(follow_ups.values())
             follow_ups.clear()
         event = kept[key]
         assert isinstance(event, DeviceUnavailable)
-        kept[key] = dataclasses.replace(event, further=further[group])
+        kept[key] = dataclasses.replace(event, further=further[group], covered=frozenset(covered[group]))
     return kept
 
 
@@ -165,12 +170,15 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
     at_import = {(e.world, e.site.key) for e in found if isinstance(e, DeviceUnavailable) and e.at_import}
     refused = {e.site.key for e in found if isinstance(e, _CHECKED) and e.checked and e.world == "cpu"}
     told: dict[tuple[Any, ...], Site] = {}
+    forced = _forced(found)
     given = {key for one in found if isinstance(one, MixedDevices) and _is_input(one) for key in _left_in_row(one)}
     kept: list[Event] = []
     for event in _first_reads(found):
         if isinstance(event, _CHECKED) and event.checked and event.site.key in refused:
             continue
         if isinstance(event, MixedDevices):
+            if event.declined and any(_is_put(operand, forced) for operand in event.operands):
+                continue  # that it is put there whatever the user says is told for the world without a GPU
             if told.setdefault(_clash(event), event.root) != event.root:
                 continue
             if event.root == event.site and _is_echo(event, told):
@@ -206,6 +214,18 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
             continue
         kept.append(event)
     return first_of_each(kept)
+
+
+def _forced(events: Iterable[Event]) -> set[tuple[str, int, int]]:
+    """Where a GPU is used against what the program means, and that is told for the world without one."""
+    uses = [event for event in events if isinstance(event, DeviceUnavailable) and event.world == "cpu"]
+    told = [use for use in uses if use.evidence and not (use.guarded or use.index or is_document(use.site.path))]
+    return {key for use in told for key in (use.site.key, *use.covered)}
+
+
+def _is_put(operand: Operand, places: Collection[tuple[str, int, int]]) -> bool:
+    """Whether a tensor is on a GPU by what stands in one of these places."""
+    return operand.device != "cpu" and bool(operand.marks) and operand.marks[-1].site.key in places
 
 
 def _names_gpus(text: str) -> bool:
