@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from devlint.analysis.values import DeviceValue
 
 _RUN_STATE = (
-    "steps budget limit assume promoted path home abroad left_at trying quiet stack activations contexts cuts memo "
+    "steps budget limit assume promoted path home abroad left_at trying expected quiet stack activations contexts cuts memo "
     "settled within worker protocol guards elsewhere strayed building built_on_cpu"
 ).split()
 
@@ -78,6 +78,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     importing = machine.importing
     machine.begin(5000 + 15 * module.text.count("\n"), {})
     machine.importing = importing + 1
+    machine.expected = list(saved["expected"])  # who imports it may wait for what it can't import
     machine.events, machine.consulted = machine.import_events.setdefault(path, {}), set()
     machine.evidence = {}
     try:

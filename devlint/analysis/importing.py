@@ -34,6 +34,7 @@ def import_statement(machine: Machine, node: ir.Import, frame: Frame) -> None:
     """`import name as alias`."""
     for name, alias in node.names:
         value: Value | None = machine.project.import_module(machine, name, 0, frame.namespace)
+        _note_base(machine, _is_for_gpus(machine, value), frame)
         if value is None and is_unimportable(machine.project, name, 0, frame.namespace.path):
             raise Crash(_MISSING)
         if value is None:
@@ -48,6 +49,7 @@ def import_statement(machine: Machine, node: ir.Import, frame: Frame) -> None:
             name_bound = alias
         if value is None:
             _note_need(machine, name, frame.namespace.path)
+            _note_base(machine, libraries.needs_gpu(name), frame)
             value = External(top)
         machine.store.put(frame.names, name_bound, value)
 
@@ -58,6 +60,7 @@ def import_from(machine: Machine, node: ir.ImportFrom, frame: Frame) -> None:
     if climbs_out(machine.project, node, frame.namespace.path):
         raise Crash(_MISSING)
     module = machine.project.import_module(machine, node.module, node.level, frame.namespace)
+    _note_base(machine, _is_for_gpus(machine, module), frame)
     if (
         module is None
         and node.module
@@ -77,20 +80,23 @@ def import_from(machine: Machine, node: ir.ImportFrom, frame: Frame) -> None:
             if value is None:
                 inner = f"{node.module}.{name}" if node.module else name
                 value = machine.project.import_module(machine, inner, node.level, frame.namespace)
+                _note_base(machine, _is_for_gpus(machine, value), frame)
             if value is None:
-                _note_kernel(machine, name, frame.namespace.path)
+                _note_kernel(machine, name, frame)
                 _refuse_lacked(machine, module.namespace, node, name, frame)
                 value = UNKNOWN
         elif node.level:
             inner = f"{node.module}.{name}" if node.module else name
             value = machine.project.import_module(machine, inner, node.level, frame.namespace)
+            _note_base(machine, _is_for_gpus(machine, value), frame)
             if value is None:
-                _note_kernel(machine, name, frame.namespace.path)
+                _note_kernel(machine, name, frame)
                 value = Unknown()
         else:
             found = machine.project.import_module(machine, f"{node.module}.{name}", 0, frame.namespace)
             if found is None:
                 _note_need(machine, node.module, frame.namespace.path)
+                _note_base(machine, libraries.needs_gpu(node.module), frame)
             value = found if found is not None else _external(machine, f"{node.module}.{name}")
         machine.store.put(frame.names, alias or name, value)
 
@@ -166,10 +172,22 @@ def _imported(machine: Machine, name: str, importer: Namespace) -> Value:
     return found
 
 
-def _note_kernel(machine: Machine, name: str, path: str) -> None:
+def _note_kernel(machine: Machine, name: str, frame: Frame) -> None:
     """A package of the project has no file for what is imported from it: `from . import iou3d_nms_cuda` is compiled."""
     if libraries.is_kernel(name):
-        _note_need(machine, name, path)
+        _note_need(machine, name, frame.namespace.path)
+        _note_base(machine, True, frame)
+
+
+def _note_base(machine: Machine, is_for_gpus: bool, frame: Frame) -> None:
+    """A file that imports at its module level, whatever anybody answers, what is for GPUs alone is so itself."""
+    if is_for_gpus and frame.function is None and not frame.branches and not _is_awaited(machine, _MISSING):
+        machine.evidence["is for GPUs", frame.namespace.path] = None
+
+
+def _is_for_gpus(machine: Machine, value: Value | None) -> bool:
+    """Whether an imported file of the project is for GPUs alone."""
+    return isinstance(value, ModuleValue) and ("is for GPUs", value.namespace.path) in machine.evidence
 
 
 def _note_need(machine: Machine, name: str, path: str) -> None:

@@ -98,9 +98,12 @@ TORCH_ERRORS = frozenset({"AcceleratorError", "CudaError", "StandardError"})
 """Handlers of these catch what torch raises, whatever it is."""
 
 
-EvidenceKind: TypeAlias = Literal["availability", "option", "branch", "computes", "map_location", "needs a GPU"]
+EvidenceKind: TypeAlias = Literal[
+    "availability", "option", "branch", "computes", "map_location", "needs a GPU", "is for GPUs"
+]
 """Asking for CUDA; an option whose default is a device, or that is about the GPU; a choice between the CPU and CUDA; a
-module that runs on the CPU though there is a GPU; a load that is mapped to the CPU; a package for GPUs alone."""
+module that runs on the CPU though there is a GPU; a load that is mapped to the CPU; a package for GPUs alone; such a
+package without which the file can't be imported."""
 
 Testimony: TypeAlias = tuple[EvidenceKind, str]
 """A kind of evidence and a file that it speaks for."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from devlint.analysis.project import Project
 
 NEEDS_GPU = "needs a GPU"
+_FOR_GPUS = "is for GPUs"
 
 Meant: TypeAlias = "tuple[set[str], set[str]]"
 """The files that show that they mean to run without a GPU, and those of which a network runs on the CPU."""
@@ -53,15 +54,16 @@ def weigh_evidence(
     function is kept, unless the run has surely died of another before; the others are counted. Evidence speaks for
     what stands in the same file, and, where it is the entry's own, for all; that a network runs on the CPU speaks for
     what functions do, not for a device that the script itself names. A GPU that the program takes by design, beside the
-    first, is taken so elsewhere in it, too. Without, the program is for GPUs by its own
-    lights: the first use and the first question of all are kept, and none of a program that is launched on GPUs or
-    built on packages for them. The default of an option counts where the program doubts it elsewhere (`doubted`, by
-    where they stand), and any device that it doubts elsewhere is shown not to be needed. That a checkpoint is loaded
-    with a `map_location` speaks of its loads alone.
+    first, is taken so elsewhere in it, too. Without, the program is for GPUs by its own lights: the first use and the
+    first question of all are kept, and none of a program that is launched on GPUs or built on packages for them. Of one
+    whose file can't be imported without such a package nothing is kept, whatever it asks. The default of an option
+    counts where the program doubts it elsewhere (`doubted`, by where they stand), and any device that it doubts
+    elsewhere is shown not to be needed. That a checkpoint is loaded with a `map_location` speaks of its loads alone.
     """
     kinds = {kind for kind, _ in found}
     launched = launched or NEEDS_GPU in kinds
     meant = _meant(found, entry)
+    for_gpus = (_FOR_GPUS, entry) in found
     kept: dict[tuple[Any, ...], Event] = {}
     firsts: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     further: dict[tuple[Any, ...], int] = {}
@@ -71,7 +73,9 @@ def weigh_evidence(
     takes_gpu = any(_takes_gpu(event, meant, entry) for event in events.values())
     spread = {e.index for e in events.values() if isinstance(e, DeviceUnavailable) and e.spread == "named"}
     for key, event in events.items():
-        if isinstance(event, LoadWithoutMap) and (takes_gpu or kinds <= {NEEDS_GPU, "computes"}):
+        if isinstance(event, LoadWithoutMap) and (takes_gpu or kinds <= {NEEDS_GPU, _FOR_GPUS, "computes"}):
+            continue
+        if for_gpus and _is_of_no_gpu(event):
             continue
         if isinstance(event, AcceleratorMissing):
             event = dataclasses.replace(event, evidence=bool((meant[0] | meant[1]) & {entry, event.site.path}))
@@ -108,7 +112,7 @@ def weigh_evidence(
         covered[group] = set()
         kept[key] = dataclasses.replace(event, evidence=evidence)
     for group, key in firsts.items():
-        if follow_ups:
+        if follow_ups and not group[-1]:  # of what is guarded nothing is told
             further[group] += len(follow_ups)
             covered[group].update(follow_ups.values())
             follow_ups.clear()
@@ -116,6 +120,16 @@ def weigh_evidence(
         assert isinstance(event, DeviceUnavailable)
         kept[key] = dataclasses.replace(event, further=further[group], covered=frozenset(covered[group]))
     return kept
+
+
+def _is_of_no_gpu(event: Event) -> bool:
+    """Whether it is about a machine without a GPU: a device or a weight that is not there, a name that a branch for
+    CUDA binds."""
+    if isinstance(event, DeviceUnavailable):
+        return not event.index
+    return isinstance(event, (LoadWithoutMap, AcceleratorMissing)) or (
+        isinstance(event, NameUnbound) and event.world == "cpu" and event.guard is not None
+    )
 
 
 def _speaks_for(event: DeviceUnavailable, meant: Meant, entry: str) -> bool:
@@ -152,7 +166,7 @@ def _meant(found: Collection[Testimony], entry: str) -> Meant:
     return shown, computing
 
 
-_WEAK = ("map_location", NEEDS_GPU, "computes")
+_WEAK = ("map_location", NEEDS_GPU, _FOR_GPUS, "computes")
 
 
 _CHECKED = (MixedDevices, GeneratorDevice)

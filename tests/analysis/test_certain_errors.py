@@ -210,6 +210,50 @@ def test_what_an_imported_file_can_not_import(statement: str, codes: list[str], 
     assert _codes(EXTENSION.format(first=statement), tmp_path) == codes
 
 
+NONE_BY_A_CONDITION = """
+import torch
+from somewhere import load
+class Graph:
+    def __init__(self, inner):
+        self.inner = inner
+    def use(self):
+        if self.inner is not None:
+            raise ValueError("empty only")
+        return self.inner.nodes
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+print(Graph(load()).use(), device)
+"""
+
+
+def test_none_that_a_condition_has_told_is_no_accelerator(tmp_path: Path) -> None:
+    assert _codes(NONE_BY_A_CONDITION, tmp_path) == []
+
+
+FOR_GPUS = """
+import torch
+{first}
+kind = torch.float16 if torch.cuda.is_available() else torch.float32
+print(torch.zeros(3).cuda().to(kind))
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "codes"),
+    [
+        ("import tensorrt", []),
+        ("import engine", []),
+        ("from engine import run", []),
+        ("try:\n    import engine\nexcept ImportError:\n    engine = None", ["DEV102"]),
+        ("def start():\n    import engine", ["DEV102"]),
+        ("import plain", ["DEV102"]),
+    ],
+)
+def test_files_that_packages_for_gpus_alone_carry(first: str, codes: list[str], tmp_path: Path) -> None:
+    (tmp_path / "engine.py").write_text("import tensorrt\n\ndef run(x):\n    return tensorrt.run(x)\n")
+    (tmp_path / "plain.py").write_text("def run(x):\n    import tensorrt\n    return tensorrt.run(x)\n")
+    assert _codes(FOR_GPUS.format(first=first), tmp_path) == codes
+
+
 def _codes(text: str, folder: Path) -> list[str]:
     program = folder / "program.py"
     program.write_text(text)
