@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from devlint.analysis.values import DeviceValue
 
 _RUN_STATE = (
-    "steps budget limit assume promoted path home abroad left_at trying expected quiet stack activations contexts cuts memo "
-    "settled within worker protocol guards elsewhere strayed building built_on_cpu"
+    "steps budget limit assume promoted path home abroad left_at trying expected quiet stack activations contexts cuts "
+    "memo settled within worker protocol guards elsewhere strayed building built_on_cpu"
 ).split()
 
 _DEFAULTS = ("default_device", "default_type", "current_device", "replaced")
