@@ -114,6 +114,7 @@ class Built:
         "_latest",
         "_placements",
         "_promoted",
+        "_state",
         "_strayed",
         "_touched",
     )
@@ -121,6 +122,7 @@ class Built:
     def __init__(self, machine: Machine, value: Value, delta: Delta, abroad: int, placements: int) -> None:
         self.value = value
         self._placements = placements
+        self._state = machine.state
         self.asked = frozenset(machine.asked)
         self._delta = delta
         self._abroad = abroad
@@ -133,7 +135,8 @@ class Built:
 
     def repeat(self, machine: Machine) -> None:
         """Let it have happened in this run, too, at its beginning."""
-        machine.store.apply(self._delta)
+        was, now = self._state, machine.state  # every run has a state of its own
+        machine.store.apply(self._delta, {id(was): now, id(was.environment): now.environment})
         machine.abroad += self._abroad
         machine.placements += self._placements
         machine.elsewhere = machine.elsewhere or self._elsewhere

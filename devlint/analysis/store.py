@@ -126,9 +126,11 @@ class Store:
                 target[key] = old
         del log[mark:]
 
-    def apply(self, delta: Delta) -> None:
-        """Write a delta again."""
+    def apply(self, delta: Delta, instead: dict[int, Any] | None = None) -> None:
+        """Write a delta again; what it wrote to an object whose `id` is in `instead` is written to what stands there."""
         for target, key, is_slot, value in delta.values():
+            if instead is not None:
+                target = instead.get(id(target), target)
             if is_slot:
                 self.set(target, key, value)
             elif value is MISSING:
