@@ -17,7 +17,7 @@ from devlint.analysis.calls import invoke
 from devlint.analysis.choices import cpu_is_assumed
 from devlint.analysis.classes import find, is_module_class, is_open_class, mro
 from devlint.analysis.dispatch import Call
-from devlint.analysis.fixtures import set_up
+from devlint.analysis.fixtures import given, set_up
 from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.handed import taken_method
 from devlint.analysis.models.frameworks import enter_hook, enter_step, is_hook
@@ -166,7 +166,7 @@ def _function_entry(machine: Machine, function: Function, frame: Frame) -> Entry
         if is_for_tests(frame.namespace.path, machine.project.root):
             machine.given_device = None  # what a test is given its fixtures make
         set_up(machine, None, None, function)
-        arguments = Call([], fixtures(node), node, frame, open=True)
+        arguments = Call([], given(machine, None, None, function), node, frame, open=True)
         invoke(machine, function, arguments, None)
 
     return Entry("function", function.node, run)
@@ -299,6 +299,8 @@ def _annotation_text(annotation: ir.Expr) -> str:
 
 def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> None:
     """Call a method that nobody in sight calls, on an instance built with unknown arguments."""
+    if is_for_tests(frame.namespace.path, machine.project.root):
+        machine.given_device = None
     call = Call([], fixtures(method.node), method.node, frame, open=True)
     if method.kind == "staticmethod":
         invoke(machine, method, call, None)
@@ -334,7 +336,9 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
     if instance.module is None:
         _forget_what_others_move(machine, cls, instance, method)
     set_up(machine, cls, instance, method)
-    call_value(machine, Bound(method, instance), call)
+    call_value(
+        machine, Bound(method, instance), Call([], given(machine, cls, instance, method), method.node, frame, open=True)
+    )
 
 
 def _forget_what_others_move(machine: Machine, cls: Class, instance: Instance, entered: Function) -> None:

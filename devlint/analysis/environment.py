@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.dispatch import VALUES, Call, method_models, models
@@ -206,9 +207,10 @@ def unset_visible(machine: Machine) -> None:
 def visible_devices(text: str, count: int) -> tuple[int, ...] | None:
     """Return the physical ids that CUDA_VISIBLE_DEVICES leaves, in order, on a machine with `count` devices.
 
-    As CUDA does, an entry that is no id ends the list, and one that comes twice leaves nothing. Ids that the machine
-    lacks fall away; where it has two devices, a list with higher ids was written for a bigger machine: its first two
-    are taken as present. None: the entries are UUIDs, of which nothing is known.
+    As CUDA does, an entry that does not begin with a number ends the list (what follows a number is not looked at), and
+    an id that comes twice leaves nothing. Ids that the machine lacks fall away; where it has two devices, a list with
+    higher ids was written for a bigger machine: its first two are taken as present. None: the entries are UUIDs, of
+    which nothing is known.
     """
     if not text.strip():
         return ()
@@ -217,7 +219,7 @@ def visible_devices(text: str, count: int) -> tuple[int, ...] | None:
         entry = part.strip()
         if entry.startswith(("GPU-", "MIG-")):
             return None
-        digits = entry if entry.isdecimal() else ""
+        digits = "".join(takewhile(str.isdecimal, entry))
         if not digits:
             break
         if int(digits) in ids:

@@ -1,5 +1,5 @@
-"""What unittest and pytest run before a test: `setUp`, and fixtures of its class and file that are used without being
-named. Those of a `conftest.py` are not looked for.
+"""What unittest and pytest run before a test: `setUp`, and fixtures of its class and file, those that are used without
+being named and those that its parameters name. Those of a `conftest.py` are not looked for.
 
 https://docs.pytest.org/en/stable/how-to/fixtures.html#autouse-fixtures-fixtures-you-don-t-have-to-request
 """
@@ -48,6 +48,44 @@ def set_up(machine: Machine, cls: Class | None, instance: Instance | None, test:
                 call_value(machine, Bound(found[0], receiver), Call([], {}, test.node, test.frame))
     if machine.cuts != cuts:
         raise Crash
+
+
+def given(machine: Machine, cls: Class | None, instance: Instance | None, test: Function) -> dict[str, Value]:
+    """What a test is given by the names of its parameters: what fixtures of its class, or else of its file, give back.
+
+    Raises:
+        Crash: one of them ends in an error; the test isn't run.
+    """
+    known = fixtures(test.node)
+    return known | _named(machine, cls, instance, test, ()) if test.node.name.startswith("test") else known
+
+
+def _named(
+    machine: Machine, cls: Class | None, instance: Instance | None, function: Function, around: tuple[str, ...]
+) -> dict[str, Value]:
+    """What the fixtures give that the parameters of a function name; not of one whose value hangs on a request, nor of
+    one that has something to do after the test."""
+    values: dict[str, Value] = {}
+    for name in function.node.parameters.positional:
+        found = find(cls, name) if cls is not None and instance is not None else None
+        owner = found[0] if found is not None else function.frame.namespace.names.get(name)
+        if name in around or not isinstance(owner, Function) or not _is_fixture(owner, function.frame):
+            continue
+        if owner.node.body.is_generator or "request" in owner.node.parameters.positional:
+            continue
+        inner = _named(machine, cls, instance, owner, (*around, name))
+        called = Bound(owner, instance) if found is not None and instance is not None else owner
+        values[name] = call_value(machine, called, Call([], inner, owner.node, function.frame, open=True))
+    return values
+
+
+def _is_fixture(function: Function, frame: Frame) -> bool:
+    """Whether pytest calls a function for its value, once a test, with nothing to choose from (`params=`)."""
+    for decorator in function.node.decorators:
+        named = decorator.function if isinstance(decorator, ir.Call) else decorator
+        if outside_path(named, frame) in _FIXTURE:
+            return not isinstance(decorator, ir.Call) or not {"params", "name"} & dict(decorator.keywords).keys()
+    return False
 
 
 def _used_by_all(values: list[Value], frame: Frame) -> Iterator[Function]:

@@ -17,6 +17,7 @@ from devlint.analysis.events import (
 from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, operand
 from devlint.analysis.missing import unavailable
+from devlint.analysis.narrowing import is_for_arrays
 from devlint.analysis.results import derived, is_any_content
 from devlint.analysis.values import (
     POISON,
@@ -38,6 +39,8 @@ def to_host(
     """A tensor is given to code that needs host memory: on CUDA that raises."""
     machine.elsewhere = True
     if value.device in (None, "cpu", POISON) or value.assumed or is_any_content(value):
+        return
+    if kind == "library" and is_for_arrays(machine, node, frame):
         return
     error = errors.message("numpy", device=value.device)
     if machine.is_caught(error):

@@ -48,6 +48,45 @@ def narrow(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> None:
             _bind_device(machine, test.value, frame, holds)
 
 
+def is_for_arrays(machine: Machine, node: ir.Node, frame: Frame) -> bool:
+    """Whether a place is on the way that a function takes where what it was given is no tensor, of which nobody knows
+    whether it is one: what it was given besides is of the same kind."""
+    if frame.function is None:
+        return False
+    for part in walk(frame.function.body.statements):
+        if not isinstance(part, ir.If):
+            continue
+        asked, is_tensor = part.test, True
+        while isinstance(asked, ir.Unary) and asked.operator == "not":
+            asked, is_tensor = asked.value, not is_tensor
+        if not isinstance(asked, ir.Call) or not asked.args or not _asks_for_tensor(machine, asked, frame):
+            continue
+        given = asked.args[0]
+        if not isinstance(given, ir.Name) or not isinstance(frame.names.get(given.id), Unknown):
+            continue
+        arm, other = (part.orelse, part.body) if is_tensor else (part.body, part.orelse)
+        if any(inner is node for inner in walk(arm)):
+            return True
+        if other and isinstance(other[-1], ir.Return) and node.at.lineno > part.at.lineno:
+            if not any(inner is node for inner in walk(other)):
+                return True
+    return False
+
+
+def _asks_for_tensor(machine: Machine, test: ir.Call, frame: Frame) -> bool:
+    """Whether a call is `isinstance(x, torch.Tensor)` or `torch.is_tensor(x)`."""
+    asked = path_of(machine.evaluate(test.function, frame))
+    if asked == "torch.is_tensor":
+        return True
+    kinds = test.args[1:]
+    return (
+        asked == "builtins.isinstance"
+        and len(kinds) == 1
+        and isinstance(kinds[0], (ir.Name, ir.Attribute))
+        and path_of(machine.evaluate(kinds[0], frame)) == "torch.Tensor"
+    )
+
+
 def _admits_none(classes: list[ir.Expr]) -> bool:
     """Whether None may be an instance of what an `isinstance` asks for: `type(None)`, or what is computed."""
     return not all(_is_class(part) for part in walk(classes))

@@ -127,7 +127,7 @@ class Store:
         del log[mark:]
 
     def apply(self, delta: Delta, instead: dict[int, Any] | None = None) -> None:
-        """Write a delta again; what it wrote to an object whose `id` is in `instead` is written to what stands there."""
+        """Write a delta again; for an object whose `id` is in `instead`, to what stands there."""
         for target, key, is_slot, value in delta.values():
             if instead is not None:
                 target = instead.get(id(target), target)
