@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, TypeGuard
 
 from devlint.sources import read_source
+from devlint.sources.tops import has_any
 from devlint.syntax import ir
 from devlint.syntax.frontend import lower
 from devlint.syntax.walk import calls, dotted, names_cpu, walk
@@ -27,11 +28,11 @@ class Savers:
         self._kinds: dict[str, frozenset[bool]] = {}
 
     def bring_to_cpu(self, load: str) -> bool:
-        """Whether of what is saved nearest to the file `load` (in its folder, or that above, and below it) some is
-        brought to the CPU before: which of it is loaded nobody can tell."""
+        """Whether of what is saved nearest to the file `load` (in its folder, or one above in the same project, and
+        below it) some is brought to the CPU before: which of it is loaded nobody can tell."""
         saving = [path for path, content in self.contents.items() if b"save" in content and b"cpu" in content]
         others = [path for path, content in self.contents.items() if b"torch.save" in content]
-        for folder in Path(load).parents:
+        for folder in _around(Path(load)):
             inside = os.path.join(str(folder), "")
             if any(True in self._kinds_of(path) for path in saving if path.startswith(inside)):
                 return True
@@ -44,6 +45,14 @@ class Savers:
         if known is None:
             known = self._kinds[path] = _kinds(path, self.contents[path])
         return known
+
+
+def _around(load: Path) -> Iterator[Path]:
+    """The folder of a file and those above it in which a project has its files together: up to its top."""
+    own, *above = load.parents
+    yield own
+    marked = [number for number, folder in enumerate(load.parents) if has_any(folder)]
+    yield from above[: max(marked, default=0)]
 
 
 def _kinds(path: str, content: bytes) -> frozenset[bool]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from devlint.sources import read_source
+from devlint.sources.tops import OWN, has_any
 
 if TYPE_CHECKING:
     from devlint.analysis.project import Project
@@ -37,9 +38,6 @@ _OTHERS: Final = frozenset("np numpy plt pyplot fig figure ax img image im grid 
 """What saves arrays, pictures, sounds and tables."""
 _CHOSEN: Final = frozenset("args arguments opt opts options config cfg conf hparams flags".split())
 """What programs call the settings that their users choose."""
-_MARKS: Final = (".git", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "README.md", "README.rst")
-"""What stands at the top of a project: a folder without any may hold files that have nothing to do with each other."""
-_OWN: Final = ("LICENSE", "LICENSE.txt", "LICENSE.md", "pyproject.toml", "setup.py")
 _NOT_OWN: Final = frozenset({"node_modules", "site-packages", "build", "dist", "__pycache__"})
 
 
@@ -80,7 +78,7 @@ def those_that_save(project: Project) -> tuple[str, ...]:
 
 
 def _saving(project: Project, root: str) -> list[str]:
-    if not any(os.path.exists(os.path.join(root, name)) for name in (*_MARKS, *_OWN)):
+    if not has_any(root):
         return []
     seen, savers = 0, []
     for path in _files(root):
@@ -130,7 +128,7 @@ def _copied(project: Project, path: str) -> str:
     """The innermost folder around a file that is a project of its own, by its license or what installs it."""
     folder, root = os.path.dirname(path), str(project.root)
     while folder.startswith(root + os.sep):
-        if any(os.path.exists(os.path.join(folder, name)) for name in _OWN):
+        if has_any(folder, OWN):
             return folder
         folder = os.path.dirname(folder)
     return root
@@ -143,7 +141,7 @@ def _saves(project: Project, folder: str) -> bool:
 
 
 def _any_saves(project: Project, folder: str) -> bool:
-    if not any(os.path.exists(os.path.join(folder, name)) for name in (*_MARKS, *_OWN)):
+    if not has_any(folder):
         return True
     seen = 0
     for path in _files(folder):

@@ -96,6 +96,17 @@ def test_what_is_saved_where_it_is_is_an_error(text: str, tmp_path: Path) -> Non
     assert severity(tmp_path) == ["error"]
 
 
+@pytest.mark.parametrize(("mark", "said"), [("README.md", "advice"), (None, "error")])
+def test_what_a_folder_beside_saves_counts_in_one_project(mark: str | None, said: str, tmp_path: Path) -> None:
+    """A folder without the marks of a project may hold programs that have nothing to do with each other."""
+    for name, text in (("load.py", LOADS), ("train.py", HEAD + FROM_CPU["in a comprehension"])):
+        (tmp_path / name.partition(".")[0]).mkdir()
+        (tmp_path / name.partition(".")[0] / name).write_text(text)
+    if mark is not None:
+        (tmp_path / mark).write_text("")
+    assert severity(tmp_path) == [said]
+
+
 PART = """\
 import os
 import requests
@@ -173,6 +184,7 @@ def test_what_a_program_that_saves_loads_in_a_library_is_its_own(tmp_path: Path)
 
 
 def test_the_nearest_programs_that_save_are_asked(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("")
     for name in ("one", "other"):
         (tmp_path / name).mkdir()
     (tmp_path / "one" / "load.py").write_text(LOADS)
