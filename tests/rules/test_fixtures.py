@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from devlint.config import Config
 from devlint.findings import Finding
 from devlint.linter import check
 from devlint.rules.base import Rule
 from devlint.rules.catalogue import CATALOGUE
 from devlint.semantics import errors
 from devlint.worlds import WORLD_NAMES
-from tests.rules.expectations import MARK, as_expected, breaks, config_for
+from tests.rules.expectations import MARK, RULES, as_expected, breaks, config_for
 from tests.rules.machines import Machines, Outcome
 from tests.rules.programs import Program, fixtures, program_text
 
@@ -39,6 +40,30 @@ each_program = pytest.mark.parametrize("program", PROGRAMS, ids=[program.name fo
 def test_found_exactly_what_is_expected(program: Program) -> None:
     found = check([program.entry], config_for(program.code, program.entry.parent))
     assert as_expected(found) == program.expected
+
+
+def test_programs_side_by_side_do_not_speak_for_each_other(tmp_path: Path) -> None:
+    """All programs are linted in one run, as in a folder of examples: the same is found as in each by itself."""
+    together = [program for program in PROGRAMS if RULES[program.code].default]
+    entries = []
+    for number, program in enumerate(together):
+        folder = tmp_path / str(number)
+        if program.entry.parent.name == program.code:
+            folder.mkdir()
+            shutil.copy(program.entry, folder)
+        else:
+            shutil.copytree(program.entry.parent, folder)
+        entries.append(folder / program.entry.name)
+    found: dict[int, list[Finding]] = {}
+    for finding in check(entries, Config(root=tmp_path)):
+        number = int(Path(finding.location.filename).resolve().relative_to(tmp_path.resolve()).parts[0])
+        found.setdefault(number, []).append(finding)
+    others = [
+        (program.name, as_expected(found.get(number, [])))
+        for number, program in enumerate(together)
+        if as_expected(found.get(number, [])) != program.expected
+    ]
+    assert not others
 
 
 @pytest.mark.parametrize("world", WORLD_NAMES)
