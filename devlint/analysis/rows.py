@@ -317,22 +317,35 @@ def _meet_index(machine: Machine, parts: list[Part], node: ir.Node, frame: Frame
 def demand_cpu(machine: Machine, row: Row, name: str, value: Value, where: ir.Node | None, call: Call) -> None:
     """An argument that must be on the CPU if it is a tensor; numbers in a list are brought there by torch itself."""
     machine.elsewhere = True
-    for tensor in (value,) if isinstance(value, Tensor) else ():
-        if tensor.device in (None, "cpu", POISON) or tensor.assumed:
-            continue
-        if machine.trying:
-            raise Crash
-        site = machine.site(call.node, call.frame)
-        operation = row.name.rpartition(".")[2]
-        machine.emit(
-            CpuOnlyArgument,
-            site,
-            error=errors.message("cpu-argument", operation=operation, argument=name, device=tensor.device),
-            operation=operation,
-            argument=name,
-            operand=operand(machine, tensor, Part(tensor, "", where), site, call.frame),
-        )
-        machine.store.set(tensor, "device", POISON)
+    if isinstance(value, Tensor):
+        refuse_accelerator(machine, value, row.name.rpartition(".")[2], name, where, call)
+
+
+def refuse_as_content(machine: Machine, tensor: Tensor, operation: str, call: Call) -> None:
+    """A tensor of the CPU that is made of another by a legacy constructor (`torch.LongTensor(x)`, `y.new(x)`)."""
+    written = call.node.args if isinstance(call.node, ir.Call) else []
+    where = written[0] if written and not isinstance(written[0], ir.Starred) else None
+    refuse_accelerator(machine, tensor, operation, "other", where, call)
+
+
+def refuse_accelerator(
+    machine: Machine, tensor: Tensor, operation: str, name: str, where: ir.Node | None, call: Call
+) -> None:
+    """Tell that an argument is on an accelerator, if it is, where only the CPU is welcome."""
+    if tensor.device in (None, "cpu", POISON) or tensor.assumed:
+        return
+    if machine.trying:
+        raise Crash
+    site = machine.site(call.node, call.frame)
+    machine.emit(
+        CpuOnlyArgument,
+        site,
+        error=errors.message("cpu-argument", operation=operation, argument=name, device=tensor.device),
+        operation=operation,
+        argument=name,
+        operand=operand(machine, tensor, Part(tensor, "", where), site, call.frame),
+    )
+    machine.store.set(tensor, "device", POISON)
 
 
 def _demand_generator(machine: Machine, row: Row, call: Call, bound: dict[str, Any], main: Tensor | None) -> None:

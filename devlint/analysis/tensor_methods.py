@@ -28,7 +28,7 @@ from devlint.analysis.results import (
     other_size,
     shape,
 )
-from devlint.analysis.rows import apply_row
+from devlint.analysis.rows import apply_row, refuse_as_content
 from devlint.analysis.snapshots import kept_on_cpu, note_copied, only_names_cpu
 from devlint.analysis.values import (
     ANY_SIZE,
@@ -204,6 +204,15 @@ def _cast(value: Tensor, dtype: str | None) -> Tensor:
     made = derived(value)
     made.dtype = dtype
     return made
+
+
+@on(METHODS, "new")
+def method_new(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
+    """`tensor.new(2, 3)`, `tensor.new(other)`: what is made where the tensor is, of another that is there."""
+    if value.device == "cpu" and len(call.positional) == 1 and isinstance(call.positional[0], Tensor):
+        refuse_as_content(machine, call.positional[0], "Tensor.new", call)
+    row = table.method(name)
+    return UNKNOWN if row is None else apply_row(machine, row, call, value)
 
 
 @on(METHODS, *"half float double bfloat16 short int long bool byte char".split())

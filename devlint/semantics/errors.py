@@ -363,6 +363,9 @@ def _generator(facts: _Facts) -> str:
     return f"RuntimeError: Expected a '{kinds[0]}' device type for generator but found '{kinds[1]}'"
 
 
+_OPTIONS = "layout=Strided, requires_grad=false (default), pinned_memory=false (default), memory_format=(nullopt)"
+
+
 def _lengths(facts: _Facts) -> str:
     if facts.text("operation") in ("set_rng_state", "set_state"):
         return "TypeError: RNG state must be a torch.ByteTensor"
@@ -372,6 +375,9 @@ def _lengths(facts: _Facts) -> str:
             f"but it's on {facts.text('device', 'cuda:0')}"
         )
     device = facts.text("device", "cuda:0")
+    if facts.text("operation").endswith(("Tensor", "new")):
+        given = f"(got TensorOptions(dtype=float, device={device}, {_OPTIONS}))"
+        return f"TypeError: expected TensorOptions(dtype=float, device=cpu, {_OPTIONS}) {given}"
     return f"RuntimeError: 'lengths' argument should be a 1D CPU int64 tensor, but got 1D {device} Long tensor"
 
 
@@ -496,6 +502,7 @@ _KINDS: dict[str, Callable[[_Facts], str]] = {
 _FAMILIES = tuple(
     re.compile(pattern)
     for pattern in (
+        r"^TypeError: expected TensorOptions\(dtype=[\w ]+, device=cpu, ",
         r"Torch not compiled with CUDA|Found no NVIDIA driver|Cannot access accelerator device"
         r"|_C' has no attribute '_cuda|requires CUDA support|dummy base class|without CUDA support|without ATen_cuda"
         r"|No CUDA GPUs are available|type torch\.cuda\.\w+ not available|allocated_bytes"

@@ -22,7 +22,7 @@ from devlint.analysis.modules import forget_places, registered
 from devlint.analysis.opaque import part_moved
 from devlint.analysis.plain import refuse_dicts
 from devlint.analysis.results import nesting, plain_result
-from devlint.analysis.rows import apply_row, may_be_delegated
+from devlint.analysis.rows import apply_row, may_be_delegated, refuse_as_content
 from devlint.analysis.tensor_methods import moved, torch_method
 from devlint.analysis.values import (
     NONE,
@@ -183,6 +183,8 @@ def _legacy_constructor(machine: Machine, path: str, arguments: Call, named_at: 
     first = arguments.positional[0] if arguments.positional else None
     refuse_dicts(first)
     if isinstance(first, Tensor) and not on_cuda:
+        if name != "Tensor" and device == "cpu":
+            refuse_as_content(machine, first, f"torch.{name}", arguments)
         return Tensor(first.device, first.rank, first.origin)
     if arguments.open or (isinstance(first, Unknown) and len(arguments.positional) == 1):
         rank: int | None = SOME_RANK

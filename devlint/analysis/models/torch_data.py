@@ -83,6 +83,7 @@ def initialise_loader(machine: Machine, made: Instance, call: Call) -> Value:
         dataset=dataset,
         batched=constant(call.argument(1, "batch_size")) is not None or call.argument(1, "batch_size") is None,
         of_one=_gives_one(call),
+        samplers=[call.given(3, "sampler"), call.given(4, "batch_sampler")],
         context=call.given(11, "multiprocessing_context"),
         frame=call.frame,
         node=call.node,
@@ -103,6 +104,9 @@ def iterate_loader(machine: Machine, value: Instance, call: Call) -> Value:
     if "dataset" not in value.state:
         return UNKNOWN
     _check_shuffle(machine, value, call)
+    for sampler in value.state["samplers"]:
+        if isinstance(sampler, Instance) and isinstance(sampler.cls, Class):
+            iterate(machine, sampler, call.node, call.frame)  # the main process asks it, whoever brings the samples
     first = _batch(machine, value, call)
     if first is None:
         return UNKNOWN
