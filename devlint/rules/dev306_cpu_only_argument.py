@@ -14,8 +14,8 @@ RULE = Rule(
     summary="An argument that must be on the CPU is on the accelerator.",
     what=(
         "A few functions want one of their arguments on the CPU whatever the device of the others: the `lengths` of "
-        "`pack_padded_sequence`, the indices of `torch.tensor_split`, what a legacy constructor of the CPU makes a tensor "
-        "of (`torch.LongTensor(x)`). Code that moves a whole batch moves them too."
+        "`pack_padded_sequence`, the indices of `torch.tensor_split`, what a legacy constructor of the CPU makes a "
+        "tensor of (`torch.LongTensor(x)`). Code that moves a whole batch moves them too."
     ),
     why="These arguments decide shapes, which the host has to know; torch refuses to wait for the GPU silently.",
     example=Example(

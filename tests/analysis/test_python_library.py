@@ -210,9 +210,12 @@ def test_contexts() -> None:
         "with managed(3) as a, contextlib.nullcontext(4) as b, contextlib.ExitStack() as stack:\n"
         "    c = stack.enter_context(managed(5))\n"
         "with contextlib.suppress(ValueError):\n    d = 6\n"
-        "result = (a, b, c, d)"
+        "called = []\n"
+        "with contextlib.ExitStack() as stack:\n"
+        "    stack.callback(called.append, 7)\n    stack.callback(called.append, 8)\n    called.append(9)\n"
+        "result = (a, b, c, d, called)"
     )
-    assert run.python("result") == (3, 4, 5, 6)
+    assert run.python("result") == (3, 4, 5, 6, [9, 8, 7])
 
 
 def test_sum_meets_tensors() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+from devlint.analysis.access import call_value
 from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
 from devlint.analysis.statements import enter
 from devlint.analysis.values import NONE, UNKNOWN, External, Function, Instance, Value
@@ -89,9 +90,23 @@ def enter_context(machine: Machine, instance: Instance, call: Call) -> Value | N
     return bound
 
 
-@method_models(STACK, "callback", "push", "pop_all")
+@method_models(STACK, "callback")
 def callback(machine: Machine, instance: Instance, call: Call) -> Value | None:
-    """What is called at the end says nothing."""
+    """`stack.callback(f, *args, **kwargs)`: what is called at the end."""
+    if not call.positional or call.open:
+        return UNKNOWN
+    function, given = call.positional[0], call.with_arguments(call.positional[1:], call.keywords)
+
+    def leave() -> None:
+        call_value(machine, function, given)
+
+    instance.state["leave"].append(leave)
+    return function
+
+
+@method_models(STACK, "push", "pop_all")
+def push(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """What leaves at the end says nothing."""
     return call.positional[0] if call.positional else instance
 
 

@@ -209,14 +209,18 @@ def call_itemgetter(machine: Machine, instance: Instance, call: Call) -> Value |
 
 @method_models("operator.attrgetter", "__call__")
 def call_attrgetter(machine: Machine, instance: Instance, call: Call) -> Value | None:
-    """`attrgetter("a.b")(x)`."""
-    name = text_of(instance.state["keys"][0]) if len(instance.state["keys"]) == 1 else None
-    if name is None or not call.positional:
+    """`attrgetter("a.b")(x)`, `attrgetter("a", "b")(x)`."""
+    if not call.positional:
         return UNKNOWN
-    value = call.positional[0]
-    for part in name.split("."):
-        value = attribute(machine, value, part, call.node, call.frame)
-    return value
+    found: list[Value] = []
+    for name in map(text_of, instance.state["keys"]):
+        if name is None:
+            return UNKNOWN
+        value = call.positional[0]
+        for part in name.split("."):
+            value = attribute(machine, value, part, call.node, call.frame)
+        found.append(value)
+    return found[0] if len(found) == 1 else Sequence("tuple", found)
 
 
 METHOD_CALLER: Final = "operator.methodcaller"

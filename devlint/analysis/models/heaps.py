@@ -56,7 +56,7 @@ def push_and_pop(machine: Machine, call: Call) -> Value | None:
 
 @models("heapq.nsmallest")
 def smallest(machine: Machine, call: Call) -> Value | None:
-    """`nsmallest(n, xs, key=...)`, as far as that is all of them."""
+    """`nsmallest(n, xs, key=...)`."""
     return _first_of_all(machine, call, False)
 
 
@@ -71,8 +71,8 @@ def _first_of_all(machine: Machine, call: Call, backwards: bool) -> Value:
         return UNKNOWN
     found = iterate(machine, call.positional[1], call.node, call.frame)
     count = index_number(call.positional[0])
-    if found is None or found.open or count is None or count < len(found.items):
+    if found is None or found.open or count is None:
         return UNKNOWN
     key = call.argument(2, "key")
     order = {"reverse": const(backwards), **({} if key is None else {"key": key})}
-    return Sequence("list", in_order(machine, list(found.items), call.with_arguments([], order)))
+    return Sequence("list", in_order(machine, list(found.items), call.with_arguments([], order))[: max(count, 0)])
