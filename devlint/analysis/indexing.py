@@ -85,7 +85,8 @@ def _is_picked(value: Tensor, index: Value, indices: list[Tensor]) -> bool:
     for used in indices:
         if used.size == ANY_SIZE or (used.dtype == "torch.bool" and used.rank != 0):
             return True
-    return value.size in (0, ANY_SIZE) and _first(index) is SLICE
+    first = _first(index)
+    return value.size in (0, ANY_SIZE) and (first is SLICE or (isinstance(first, Const) and first.value is ...))
 
 
 def _first(index: Value) -> Value:

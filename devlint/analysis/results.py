@@ -215,6 +215,10 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
             made.size = ANY_SIZE
         elif row.rank == "reduce" and main.size == ANY_SIZE and _is_behind_first(bound.get("dim"), main.rank):
             made.size = ANY_SIZE
+        elif (
+            row.rank.startswith("joined") and main.size in (0, ANY_SIZE) and constant(bound.get("dim")) not in (None, 0)
+        ):
+            made.size = ANY_SIZE
         elif row.rank == "more":
             made.size = 1 if constant(bound.get("dim")) == 0 else None
     picks = "picks" in row.flags and result in (row.result, "tensors")

@@ -97,7 +97,8 @@ import itertools; result = (list(itertools.chain([1], [2])), list(itertools.isli
 import itertools; result = (list(itertools.product([1, 2], "ab")), list(itertools.chain.from_iterable([[1], [2]])))
 import itertools
 result = (list(itertools.repeat(1, 2)), list(itertools.accumulate([1, 2, 3])), next(itertools.count(5)))
-import operator; result = (operator.itemgetter("a")({"a": 1}), operator.add(1, 2), operator.itemgetter(0, 1)([5, 6]), operator.attrgetter("real", "imag")(3))
+import operator; result = (operator.itemgetter("a")({"a": 1}), operator.add(1, 2), operator.itemgetter(0, 1)([5, 6]))
+import operator; result = operator.attrgetter("real", "imag")(3)
 import copy; a = [1, [2]]; b = copy.deepcopy(a); b[1].append(3); c = copy.copy(a); c[1].append(4); result = (a, b)
 import math; result = (math.ceil(1.2), math.sqrt(4), math.pi > 3, math.log2(8), math.prod([2, 3]))
 import os

@@ -489,6 +489,8 @@ if picked.shape[0] == 0:
     a = torch.zeros(1)  #= cpu
 if not len(picked[:, 1:].float()):
     b = torch.zeros(1)  #= cpu
+if torch.cat([picked, picked], dim=1)[..., 0].numel() == 0:
+    f = torch.zeros(1)  #= cpu
 places = torch.nonzero(x.sum(1) > 9).squeeze(1)
 if places.numel() == 0:
     c = x + 1  #= gpu
