@@ -467,8 +467,10 @@ def class_attribute(machine: Machine, value: Class, name: str, node: ir.Node, fr
     if value.properties.get("enum"):
         return Method(value, name)
     from devlint.analysis.metaclasses import attribute_of_metaclass
+    from devlint.analysis.models.records import fields_by_name
 
-    return attribute_of_metaclass(value, name) or UNKNOWN
+    known = fields_by_name(value) if name == "__dataclass_fields__" else attribute_of_metaclass(value, name)
+    return known or UNKNOWN
 
 
 @on(ASSIGN_ATTRIBUTE, Class)

@@ -114,6 +114,10 @@ def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.No
         return class_of(value)
     if name == "__dict__":
         return fields_as_dict(value, True)
+    if name == "__dataclass_fields__":
+        from devlint.analysis.models.records import fields_by_name
+
+        return fields_by_name(value) or UNKNOWN
     if name == "__annotations__" and isinstance(value.cls, Class):
         return annotations_of(value.cls)
     if distributions.ROW in value.state:

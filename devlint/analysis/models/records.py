@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value
 from devlint.analysis.dispatch import Call, method_models, models
@@ -122,15 +122,21 @@ def as_tuple(machine: Machine, call: Call) -> Value | None:
 @models("dataclasses.fields")
 def fields(machine: Machine, call: Call) -> Value | None:
     """`fields(x)`: their names."""
-    names = _names(call.positional[0]) if call.positional else None
+    known = fields_by_name(call.positional[0]) if call.positional else None
+    return Sequence("tuple", [], True) if known is None else Sequence("tuple", list(known.items.values()))
+
+
+def fields_by_name(value: Value) -> Mapping | None:
+    """`x.__dataclass_fields__`: the fields of a dataclass or of an instance of one; None for what is none."""
+    names = _names(value)
     if names is None:
-        return Sequence("tuple", [], True)
-    items: list[Value] = []
+        return None
+    items: dict[Any, Value] = {}
     for name in names:
         one = Instance(External("dataclasses.Field"))
         one.fields["name"] = const(name)
-        items.append(one)
-    return Sequence("tuple", items)
+        items[name] = one
+    return Mapping(items)
 
 
 @models("dataclasses.replace")
