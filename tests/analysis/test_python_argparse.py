@@ -376,19 +376,3 @@ def test_another_file_may_write_an_option(tmp_path: Path) -> None:
     for name, codes in (("epochs", ["DEV201"]), ("steps", [])):
         program.write_text(LACKING.format(before="import tools", between="", after=f"print(args.{name})"))
         assert [one.code for one in check([program], Config(root=tmp_path))] == codes
-
-
-@pytest.mark.parametrize(("required", "codes"), [(", required=True", []), ("", ["DEV101"])])
-def test_an_option_that_is_required_has_no_default(tmp_path: Path, required: str, codes: list[str]) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(
-        "import argparse, torch\n"
-        "parser = argparse.ArgumentParser()\n"
-        f"parser.add_argument('--count', type=int, default=4{required})\n"
-        "net = torch.nn.Linear(3, 2)\n"
-        "count = parser.parse_args().count\n"
-        "if torch.cuda.is_available():\n"
-        "    net = torch.nn.DataParallel(net.cuda(), device_ids=range(count))\n"
-        "print(net)\n"
-    )
-    assert [one.code for one in check([program], Config(root=tmp_path))] == codes

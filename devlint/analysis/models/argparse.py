@@ -138,8 +138,8 @@ def add_argument(machine: Machine, instance: Instance, call: Call) -> Value | No
     if is_odd(option, call):
         machine.store.put(instance.state, "odd", True)
     positional = not flags[0].startswith("-")
-    option.required = truth(machine, call.keywords.get("required", FALSE)) is True or (
-        default is None and positional and nargs not in ("?", "*")
+    option.required = default is None and (
+        (positional and nargs not in ("?", "*")) or truth(machine, call.keywords.get("required", FALSE)) is True
     )
     option.fixed = default is not None and _is_computed(call.node)
     _add(machine, instance, option)
