@@ -69,7 +69,7 @@ def _class_of(value: Value) -> Value:
 def _attribute_of_none(machine: Machine, value: Value, name: str, node: ir.Node, frame: Frame) -> None:
     """An attribute of None: told where it is the accelerator that is missing."""
     assert isinstance(value, Const)
-    if value.site is not None:
+    if value.site is not None and value.site.key in machine.accelerators:
         missing_accelerator(machine, value, node, frame, "", name)
 
 

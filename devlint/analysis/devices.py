@@ -438,7 +438,12 @@ def _device(machine: Machine, first: Value | None, index: Value | None, call: Ca
             use(machine, "cuda", first.value, call.node, call.frame, "torch.device")
             return Unknown()
         return DeviceValue("cuda", first.value, site)
-    if isinstance(first, Const) and first.value is None and first.site is not None:
+    if (
+        isinstance(first, Const)
+        and first.value is None
+        and first.site is not None
+        and first.site.key in machine.accelerators
+    ):
         missing_accelerator(machine, first, call.node, call.frame, "torch.device", "")
     if isinstance(first, Unknown) and first.path:
         return Unknown(first.path, first.named)

@@ -11,6 +11,7 @@ from devlint.analysis.events import MovedParameter
 from devlint.analysis.results import derived
 from devlint.analysis.values import POISON, UNKNOWN, Const, Instance, Scalar, Tensor, Value
 from devlint.semantics import errors
+from devlint.semantics.clashes import tensor_type
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def refuse_copy(machine: Machine, copy: Tensor, name: str, form: str, node: ir.N
     move = moved_leaf(copy)
     if move is None or move.source is None or not _is_sure(move.source, copy):
         return
-    kind = errors.tensor_type(copy.device or "")
+    kind = tensor_type(copy.device or "")
     machine.crash(
         MovedParameter,
         machine.site(node, frame),

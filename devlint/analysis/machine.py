@@ -207,6 +207,8 @@ class Machine:
         """Of these the devices that are used elsewhere only if they are there, as the program itself asks."""
         self.counts: set[tuple[str, int, int]] = set()
         """Where the devices were counted: the number knows its place."""
+        self.accelerators: set[tuple[str, int, int]] = set()
+        """Where there was no current accelerator: the None knows its place."""
         self.gpu_numbers: set[tuple[str, int, int]] = set()
         """Where an option for the number of a GPU was read: the number knows its place."""
         self.ranks: set[tuple[str, int, int]] = set()

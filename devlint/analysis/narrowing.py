@@ -169,7 +169,7 @@ def _bind_none(machine: Machine, node: ir.Expr, test: ir.Expr, frame: Frame) -> 
     names = _holder(node, frame)
     held = None if names is None else names.get(_name_of(node))
     if names is not None and held.__class__ is Unknown:
-        machine.store.put(names, _name_of(node), NONE)
+        machine.store.put(names, _name_of(node), Const(None, machine.site(test, frame)))
         machine.store.epoch += 1
 
 

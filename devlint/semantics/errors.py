@@ -9,83 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from devlint.semantics import table
+from devlint.semantics.clashes import Operands, clash, indexed, refused_gradient
 from devlint.semantics.without_cuda import without_cuda
-
-Operands = Sequence[tuple[str, str]]
-"""(parameter, device) of the tensors that took part, in the order in which the call names them."""
 
 DEVICE_TYPES = (
     "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
     "privateuseone"
 )
-_SAME = "RuntimeError: Expected all tensors to be on the same device, but "
-
-# The kernel in which torch compares the devices, and what the kernel calls the arguments, in the kernel's order.
-# Keys are families of rows, or names of callables. Seen under simulated CUDA (tests/semantics/test_errors.py).
-_KERNELS = {
-    "addbmm": "_addbmm input=self batch1 batch2",
-    "addmm": "addmm input=self mat1 mat2",
-    "addmv": "addmv input=self mat vec",
-    "attention": "addmm in_proj_bias=self query=mat1 in_proj_weight=mat2",
-    "baddbmm": "baddbmm input=self batch1 batch2",
-    "batch_norm": "_native_batch_norm input weight bias running_mean running_var",
-    "bilinear": "bmm input1=self weight=mat2",
-    "bincount": "_bincount input=self weights",
-    "bmm": "bmm input=self mat2",
-    "bucketize": "Tensor_bucketize input=self boundaries",
-    "cat": "cat tensors",
-    "cdist": "__cdist_forward x1 x2",
-    "clamp": "clamp_Tensor input=self min max",
-    "contraction": "bmm 0=self 1=mat2",
-    "denoiser": "addmm weight=self sample=mat1 timestep=mat1 encoder_hidden_states=mat1",
-    "dot": "_dot input=self tensor",
-    "embedding": "_index_select weight=self input=index indices=index input_ids=index token_type_ids=index",
-    "embedding_bag": "__embedding_bag weight input=indices offsets",
-    "equal": "_equal input=self other",
-    "gather": "gather input=self index",
-    "grid_sample": "_grid_sampler_2d input grid",
-    "graph": "mm x=self weight=mat2",
-    "group_norm": "_native_group_norm input weight bias",
-    "index_add": "index_add input=self index source",
-    "index_copy": "index_copy input=self index source",
-    "index_select": "_index_select input=self index",
-    "isin": "isin_Tensor_Tensor elements test_elements",
-    "layer_norm": "_native_layer_norm input weight bias",
-    "linear": "addmm bias=self input=mat1 weight=mat2",
-    "linear_without_bias": "mm input=self weight=mat2",
-    "masked_select": "_masked_select input=self mask",
-    "masked_attention": "baddbmm attn_mask=self key_padding_mask=self query=batch1",
-    "matmul": "mm input=self other=mat2",
-    "matmul-1-1": "_dot input=self other=tensor",
-    "matmul-n-1": "addmv_ other=self input=mat",
-    "matmul-n-n": "bmm input=self other=mat2",
-    "mm": "mm input=self mat2",
-    "mv": "addmv_ vec=self input=mat vec",
-    "nll_loss": "nll_loss_forward input=self target weight",
-    "prelu": "__prelu_kernel input=self weight",
-    "rms_norm": "__fused_rms_norm input x=input weight",
-    "rnn-cell": "mm input=self weight_ih=mat2 hx=self weight_hh=mat2",
-    "scatter": "scatter_src input=self index src",
-    "scatter_add": "scatter_add input=self index src",
-    "searchsorted": "Tensor_searchsorted sorted_sequence input=self sorter",
-    "solve": "_linalg_solve_ex A B",
-    "take": "_take input=self index",
-}
-_PLACES = ("torch.Tensor.{}", "torch.{}", "torch.nn.functional.{}", "torch.linalg.{}")
-_SPELLINGS = {
-    **dict.fromkeys(("stack", "concat", "concatenate", "hstack", "vstack", "dstack", "column_stack"), "cat"),
-    **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm", "instance_norm"), "batch_norm"),
-    **dict.fromkeys(("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"), "batch_norm"),
-    **dict.fromkeys(("__matmul__", "__rmatmul__"), "matmul"),
-    **dict.fromkeys(("Bilinear",), "bilinear"),
-    "LayerNorm": "layer_norm",
-    "GroupNorm": "group_norm",
-    "RMSNorm": "rms_norm",
-    "EmbeddingBag": "embedding_bag",
-    "einsum": "contraction",
-    "clip": "clamp",
-}
 
 
 def message(kind: str, **facts: object) -> str:
@@ -145,169 +75,7 @@ def _fork(facts: _Facts) -> str:
 
 def _mixed(facts: _Facts) -> str:
     """`operation` is a dotted name or the last part of one; operands without a name are matched in the row's order."""
-    operation = facts.text("operation")
-    row = _row_of(operation)
-    operands = _named(row, facts.operands())
-    name = operation.removesuffix(".forward").rpartition(".")[2]
-    devices = dict(reversed([(parameter, device) for parameter, device in operands]))
-    receiver = devices.get("self") or devices.get("input", "cpu")
-    if name in ("index", "__getitem__"):
-        return _index(_Facts({"device": operands[0][1] if operands else "cpu"}))
-    if name in ("masked_fill", "masked_fill_"):
-        return (
-            "RuntimeError: expected self and mask to be on the same device, "
-            f"but got mask on {devices.get('mask', 'cpu')} and self on {receiver}"
-        )
-    if name == "scaled_dot_product_attention" and len({devices.get(n) for n in ("query", "key", "value")}) > 1:
-        query, key, value = (devices.get(n, "cpu") for n in ("query", "key", "value"))
-        return (
-            "RuntimeError: Expected query, key, and value to have the same device type, "
-            f"but got query.device: {query} key.device: {key} and value.device: {value} instead."
-        )
-    if name == "backward":
-        expected, got = devices.get("self", "cuda:0"), devices.get("gradient", "cpu")
-        return f"RuntimeError: invalid gradient at index 0 - expected device {expected} but got {got}"
-    if name == "grad":
-        given = dict(facts.operands())
-        return _gradient(_Facts({"tensor": given.get("self", "cpu"), "gradient": given.get("gradient", "cuda")}))
-    if name in ("stft", "istft"):
-        return (
-            f"RuntimeError: {name} input and window must be on the same device "
-            f"but got self on {receiver} and window on {devices.get('window', 'cpu')}"
-        )
-    if name == "parameters_to_vector":
-        return "TypeError: Found two parameters on different devices, this is currently not supported."
-    family = row.family if row is not None else ""
-    if family == "graph" and "x" in devices and devices["x"] == devices.get("weight"):
-        operands, family = [("input", devices["x"]), ("index", devices.get("edge_index", "cpu"))], "index_select"
-    if family == "model":
-        family = "conv" if devices.keys() & {"pixel_values", "input_values", "input_features"} else "embedding"
-    if family == "conv":
-        return _convolution(devices)
-    if family == "rnn":
-        return _recurrent(devices)
-    in_place = name.endswith("_") and not name.startswith("__")
-    key = name.removesuffix("_") if in_place else _SPELLINGS.get(name, name)
-    if key not in _KERNELS:
-        key = family
-    if key == "linear" and "bias" not in devices:
-        key = "linear_without_bias"
-    if key == "matmul":
-        key = _product(facts.ranks())
-    if key == "contraction":
-        operands = [(str(min(place, 1)), device) for place, (_, device) in enumerate(operands)]
-    if (
-        key == "attention"
-        and name == "MultiheadAttention"
-        and len({devices.get(n) for n in ("query", "in_proj_weight")}) == 1
-    ):
-        key = "masked_attention"
-    if name in ("__setitem__", "index_put", "index_put_") and receiver == "cpu":
-        return f"{_SAME}found at least two devices, cpu and {next((d for _, d in operands if d != 'cpu'), 'cuda:0')}!"
-    return _compared(key, in_place, operands) or _two_devices(operands)
-
-
-def _product(ranks: Sequence[int | None]) -> str:
-    """The kernel by which two tensors of these ranks are multiplied; two matrices where that is not known."""
-    first, second = (*ranks, None, None)[:2]
-    if second == 1:
-        return "matmul-1-1" if first == 1 else "matmul-n-1"
-    return "matmul-n-n" if (second or 2) > 2 or ((first or 2) > 2 and second is None) else "matmul"
-
-
-def _row_of(operation: str) -> table.Row | None:
-    """The row of a callable that is named in full (`torch.nn.Linear.forward`) or in short (`Linear`)."""
-    if "." in operation:
-        return table.lookup(operation)
-    places = ("torch.nn.{}.forward",) if operation[:1].isupper() else _PLACES
-    return next((row for place in places if (row := table.lookup(place.format(operation))) is not None), None)
-
-
-def _named(row: table.Row | None, operands: Operands) -> Operands:
-    """Give operands that came without a parameter's name (`self` several times, `Linear.weight`) the row's names."""
-    if row is None:
-        return operands
-    known = [name for name, demand in row.demands if demand != "generator" and name != "out"]
-    explicit = [next((k for k in known if name == k or name.endswith(f".{k}")), "") for name, _ in operands]
-    if explicit.count("self") > 1:
-        explicit = ["" if name == "self" else name for name in explicit]
-    free = [name for name in known if name not in explicit]
-    named: list[tuple[str, str]] = []
-    for name, (_, device) in zip(explicit, operands, strict=True):
-        if not name and free:
-            name = free.pop(0) if len(free) > 1 or not named else free[0]
-        named.append((name or (known[-1] if known else "self"), device))
-    return named
-
-
-def _compared(key: str, in_place: bool, operands: Operands) -> str | None:
-    """What the device check of a kernel says: it names the first argument that differs from the first of all."""
-    if key not in _KERNELS:
-        return None
-    kernel, *arguments = _KERNELS[key].split()
-    if in_place:
-        kernel += "_"
-    seen: list[tuple[str, str]] = []
-    for argument in arguments:
-        parameter, _, called = argument.partition("=")
-        for given, device in operands:
-            if given == parameter or (given == "self" and parameter == "input"):
-                seen.append((called or parameter, device))
-    common = seen[0][1] if seen else ""
-    for argument, device in seen:
-        if device != common:
-            return (
-                f"{_SAME}got {argument} is on {device}, different from other tensors on {common} "
-                f"(when checking argument in method wrapper_CUDA_{kernel})"
-            )
-    return None
-
-
-def _two_devices(operands: Operands) -> str:
-    """What TensorIterator says: the device that it settled on is the first that is not the CPU."""
-    devices = list(dict.fromkeys(device for _, device in operands)) or ["cuda:0", "cpu"]
-    common = next((device for device in devices if device != "cpu"), devices[0])
-    other = next((device for device in devices if device != common), "cpu")
-    return f"{_SAME}found at least two devices, {common} and {other}!"
-
-
-def _convolution(devices: dict[str, str]) -> str:
-    given = devices.get("input") or devices.get("self")
-    if given is None:
-        given = next((device for name, device in devices.items() if name not in ("weight", "bias")), "cuda:0")
-    for name in ("weight", "bias"):
-        device = devices.get(name, given)
-        if device.partition(":")[0] != given.partition(":")[0]:
-            return (
-                f"RuntimeError: Input type ({tensor_type(given)}) and {name} type ({tensor_type(device)}) "
-                "should be the same"
-            )
-        if device != given:
-            return (
-                f"{_SAME}got {name} is on {device}, different from other tensors on {given} "
-                "(when checking argument in method wrapper_CUDA__cudnn_convolution)"
-            )
-    return f"RuntimeError: Input type ({tensor_type(given)}) and weight type (torch.FloatTensor) should be the same"
-
-
-def _recurrent(devices: dict[str, str]) -> str:
-    given = devices.get("input", "cuda:0")
-    for name, device in devices.items():
-        if name.startswith("weight") and device != given:
-            return (
-                "RuntimeError: Input and parameter tensors are not at the same device, "
-                f"found input tensor at {given} and parameter tensor at {device}"
-            )
-    hidden = devices.get("hx", "cpu")
-    return (
-        "RuntimeError: Input and hidden tensors are not at the same device, "
-        f"found input tensor at {given} and hidden tensor at {hidden}"
-    )
-
-
-def tensor_type(device: str, name: str = "Float") -> str:
-    """Return what `tensor.type()` answers for a tensor on this device: `torch.cuda.FloatTensor`."""
-    return f"torch.cuda.{name}Tensor" if device.startswith("cuda") else f"torch.{name}Tensor"
+    return clash(facts.text("operation"), facts.operands(), facts.ranks())
 
 
 def _no_cuda(facts: _Facts) -> str:
@@ -421,8 +189,7 @@ def _ordinal(facts: _Facts) -> str:
 
 
 def _index(facts: _Facts) -> str:
-    device = facts.text("device", "cpu")
-    return f"RuntimeError: indices should be either on cpu or on the same device as the indexed tensor ({device})"
+    return indexed(facts.text("device", "cpu"))
 
 
 def _pin(facts: _Facts) -> str:
@@ -431,18 +198,7 @@ def _pin(facts: _Facts) -> str:
 
 
 def _gradient(facts: _Facts) -> str:
-    gradient, tensor = facts.text("gradient", "cpu"), facts.text("tensor", "cuda")
-    (kind, _, index), (expected, _, at) = gradient.partition(":"), tensor.partition(":")
-    if kind == expected:
-        return (
-            f"RuntimeError: attempting to assign a gradient located on device with index '{index}' to a tensor located "
-            f"on device with index '{at}'. Please ensure that the gradient and the tensor are on the same device"
-        )
-    return (
-        f"RuntimeError: attempting to assign a gradient with device type '{kind}' to a tensor "
-        f"with device type '{expected}'. Please ensure that the gradient and the tensor are on the "
-        "same device"
-    )
+    return refused_gradient(facts.text("tensor", "cuda"), facts.text("gradient", "cpu"))
 
 
 def _not_a_parameter(facts: _Facts) -> str:

@@ -114,6 +114,7 @@ def current_accelerator(machine: Machine, call: Call) -> Value:
     site = machine.site(call.node, call.frame)
     if machine.device_count:
         return DeviceValue("cuda", None, site)
+    machine.accelerators.add(site.key)
     return Const(None, site)
 
 
