@@ -362,11 +362,9 @@ class _Runner:
                 self._attempt(machine, run, budget, {key: answer})
                 spent += machine.steps
                 spent += self._on_the_first(machine, run, budget, {key: answer})
-            if key in varying and spent <= 3 * budget:
-                self._attempt(machine, run, budget, {key: True, VARIES: True})
-                spent += machine.steps
-        for assume in [] if by_protocol else [*together(machine), *both]:
-            if any(assume.get(key) for key in unlikely):
+        combined = [] if by_protocol else [*together(machine), *both]
+        for assume in [*combined, *({key: True, VARIES: True} for key in asked if key in varying)]:
+            if VARIES not in assume and any(assume.get(key) for key in unlikely):
                 continue
             if time.monotonic() > deadline:
                 raise _TooSlow
