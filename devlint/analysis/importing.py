@@ -49,7 +49,7 @@ def import_statement(machine: Machine, node: ir.Import, frame: Frame) -> None:
             name_bound = alias
         if value is None:
             _note_need(machine, name, frame.namespace.path)
-            _note_base(machine, libraries.needs_gpu(name), frame)
+            _note_base(machine, libraries.is_absent_without_gpu(name), frame)
             value = External(top)
         machine.store.put(frame.names, name_bound, value)
 
@@ -96,7 +96,7 @@ def import_from(machine: Machine, node: ir.ImportFrom, frame: Frame) -> None:
             found = machine.project.import_module(machine, f"{node.module}.{name}", 0, frame.namespace)
             if found is None:
                 _note_need(machine, node.module, frame.namespace.path)
-                _note_base(machine, libraries.needs_gpu(node.module), frame)
+                _note_base(machine, libraries.is_absent_without_gpu(node.module), frame)
             value = found if found is not None else _external(machine, f"{node.module}.{name}")
         machine.store.put(frame.names, alias or name, value)
 

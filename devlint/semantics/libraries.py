@@ -382,6 +382,10 @@ _FAIL_WITHOUT = frozenset(
 """Those of them that are compiled kernels, or import such at once: without CUDA they can't be built, nor imported."""
 
 
+_WORKS_WITHOUT = frozenset(["nvidia"])
+"""Those of them that can be imported, and do part of their work, without a GPU: DALI decodes on the CPU, too."""
+
+
 _MOVERS = re.compile(
     r"\w*(Trainer|Learner|Engine|Estimator|Pipeline)|fit|train|initialize|init_inference|prepare\w*|\w*dispatch\w*|(de)?parallelize\w*|fully_shard|enable_\w*offload"
 )
@@ -405,6 +409,11 @@ def holds_nothing(path: str) -> bool:
 def needs_gpu(path: str) -> bool:
     """Whether a module belongs to a package that can't be used without a GPU."""
     return path.partition(".")[0] in _FOR_GPUS or is_kernel(path)
+
+
+def is_absent_without_gpu(path: str) -> bool:
+    """Whether a module belongs to a package that a machine without a GPU would not have."""
+    return needs_gpu(path) and path.partition(".")[0] not in _WORKS_WITHOUT
 
 
 def fails_without_gpu(path: str) -> bool:
