@@ -18,7 +18,7 @@ from devlint.analysis.dispatch import (
     Call,
     Iteration,
 )
-from devlint.analysis.missing import missing_accelerator, too_few
+from devlint.analysis.missing import is_missing_accelerator, missing_accelerator, too_few
 from devlint.analysis.values import (
     NUMBER,
     UNKNOWN,
@@ -68,8 +68,7 @@ def _class_of(value: Value) -> Value:
 
 def _attribute_of_none(machine: Machine, value: Value, name: str, node: ir.Node, frame: Frame) -> None:
     """An attribute of None: told where it is the accelerator that is missing."""
-    assert isinstance(value, Const)
-    if value.site is not None and value.site.key in machine.accelerators:
+    if is_missing_accelerator(value, machine):
         missing_accelerator(machine, value, node, frame, "", name)
 
 

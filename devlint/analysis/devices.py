@@ -16,7 +16,7 @@ from devlint.analysis.events import (
 )
 from devlint.analysis.gpu_numbers import is_chosen
 from devlint.analysis.machine import FIRST_GPU, Crash
-from devlint.analysis.missing import UseKind, gone, missing_accelerator, unavailable
+from devlint.analysis.missing import UseKind, gone, is_missing_accelerator, missing_accelerator, unavailable
 from devlint.analysis.values import (
     NONE,
     NUMBER,
@@ -438,12 +438,7 @@ def _device(machine: Machine, first: Value | None, index: Value | None, call: Ca
             use(machine, "cuda", first.value, call.node, call.frame, "torch.device")
             return Unknown()
         return DeviceValue("cuda", first.value, site)
-    if (
-        isinstance(first, Const)
-        and first.value is None
-        and first.site is not None
-        and first.site.key in machine.accelerators
-    ):
+    if is_missing_accelerator(first, machine):
         missing_accelerator(machine, first, call.node, call.frame, "torch.device", "")
     if isinstance(first, Unknown) and first.path:
         return Unknown(first.path, first.named)

@@ -219,7 +219,7 @@ def _cells(project: Project, namespace: Namespace) -> Iterator[list[ir.Stmt]]:
     """The statements of a file; of a notebook or document by cell: its reader goes on to the next after an error."""
     body = namespace.module.body
     source = project.source(namespace.path)
-    if source is None or source.kind == "python":
+    if source is None or is_plain(project, namespace.path):
         yield body
         return
     for _, cell in groupby(body, key=lambda statement: source.segment(statement.at.lineno)):

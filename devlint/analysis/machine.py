@@ -451,9 +451,7 @@ class Machine:
         root = root or site
         key = (event, root.key, facts.get("kind"), facts.get("cause"))
         old = self.events.get(key)
-        if old is not None and not any(
-            getattr(old, slot, False) and not facts[slot] for slot in ("guarded", "declined")
-        ):
+        if old is not None and not any(getattr(old, slot, False) and not facts.get(slot) for slot in _MILDER):
             if old.when and not self.path:
                 self.events[key] = dataclasses.replace(old, when=())
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn, TypeGuard
 
 from devlint.analysis.events import AcceleratorMissing, AvailabilityNotCalled, DeviceUnavailable, ParallelDevice, Site
 from devlint.analysis.gpu_numbers import is_chosen
@@ -207,6 +207,11 @@ def read_lost(
         machine.emit(ParallelDevice, machine.site(node, frame), error=error, kind=kind, attribute=name)
         machine.store.set(lost, "told", True)
     return UNKNOWN
+
+
+def is_missing_accelerator(value: Value | None, machine: Machine) -> TypeGuard[Const]:
+    """Whether a value is the None of an accelerator that the world lacks; one that a condition has told is another."""
+    return isinstance(value, Const) and value.site is not None and value.site.key in machine.accelerators
 
 
 def missing_accelerator(
