@@ -46,13 +46,13 @@ class Part:
         self.parameter = parameter
 
 
-def tensors_in(value: Value, depth: int = 3) -> list[Tensor]:
-    """The tensors in a value, through lists, tuples and dicts (at most three deep)."""
+def tensors_in(value: Value, depth: int = 3, into_dicts: bool = True) -> list[Tensor]:
+    """The tensors in a value, through lists, tuples and (if wanted) dicts (at most three deep)."""
     if isinstance(value, Tensor):
         return [value]
     if depth and isinstance(value, Sequence):
-        return [tensor for part in value.items for tensor in tensors_in(part, depth - 1)]
-    if depth and isinstance(value, Mapping):
+        return [tensor for part in value.items for tensor in tensors_in(part, depth - 1, into_dicts)]
+    if depth and into_dicts and isinstance(value, Mapping):
         return [tensor for part in value.items.values() for tensor in tensors_in(part, depth - 1)]
     return []
 

@@ -71,7 +71,7 @@ def apply_row(machine: Machine, row: Row, call: Call, receiver: Value | None = N
         if effect == "numpy":
             given = _first(row, bound)
             where = argument_node(call, row, (row.concerned or ("self",))[0]) if isinstance(given, Tensor) else None
-            for tensor in tensors_in(given):
+            for tensor in tensors_in(given, into_dicts=False):
                 to_host(machine, tensor, row.name, node, frame, "numpy", where)
                 read_pending(machine, tensor, row.name, node, frame)
             first = _first(row, bound)
@@ -140,7 +140,7 @@ def host_library(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) 
             if "refuses" in row.flags and not value.assumed and not is_any_content(value):
                 raise Crash("TypeError")
             continue
-        for tensor in _direct(value) if "direct-only" in row.flags else tensors_in(value, 2):
+        for tensor in _converted(row, value):
             known = tensor is value and position < len(row.parameters)
             where = argument_node(call, row, row.parameters[position].name) if known else None
             to_host(machine, tensor, row.name, call.node, call.frame, kind, where)
@@ -158,10 +158,16 @@ def may_be_delegated(row: Row, call: Call) -> bool:
     return gives_alike and any(value.__class__ is Unknown for value in call.values())
 
 
-def _direct(value: Value) -> list[Tensor]:
-    """A tensor, or those that are the values of a dict: what lists hold stays as it is."""
-    parts = list(value.items.values()) if isinstance(value, Mapping) else [value]
-    return [part for part in parts if isinstance(part, Tensor)]
+def _converted(row: Row, value: Value) -> list[Tensor]:
+    """The tensors in an argument of which arrays are made.
+
+    pandas converts a tensor, or those that are the values of a dict: what lists hold stays as it is. numpy's files hold
+    a dict as one object, pickled with the tensors in it, also where it is an item of a list.
+    """
+    if "direct-only" in row.flags:
+        parts = list(value.items.values()) if isinstance(value, Mapping) else [value]
+        return [part for part in parts if isinstance(part, Tensor)]
+    return tensors_in(value, 2, into_dicts="whole-dicts" not in row.flags)
 
 
 def _first(row: Row, bound: dict[str, Any]) -> Value:
