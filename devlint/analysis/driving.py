@@ -12,9 +12,10 @@ from devlint.syntax import ir
 from devlint.syntax.walk import called_names, calls, dotted, names_cpu
 
 _SETTERS: Final = {
-    "torch.set_default_device": "default_device",
-    "torch.set_default_tensor_type": "default_type",
+    "torch.set_default_device": ("default_device",),
+    "torch.set_default_tensor_type": ("default_device", "default_type"),
 }
+"""Which defaults a call chooses: the tensor type is that of `torch.Tensor(...)`, and the device of all factories."""
 
 
 class Driving:
@@ -96,9 +97,10 @@ class Driving:
         module = self._project.module(path)
         found = calls(module) if module is not None and "set_default_" in module.text else ()
         return {
-            _SETTERS[name]
+            slot
             for name, node in found
             if name in _SETTERS and not all(_is_of_host(given) for given in node.args)
+            for slot in _SETTERS[name]
         }
 
     def stays_on_cpu(self, path: str) -> bool:

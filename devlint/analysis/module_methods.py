@@ -35,6 +35,7 @@ from devlint.analysis.modules import (
 )
 from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, forget_place
 from devlint.analysis.results import derived, loaded_tensor
+from devlint.analysis.sequences import stood_for
 from devlint.analysis.snapshots import note_loaded, separate
 from devlint.analysis.state import SCRIPTED, TRACE
 from devlint.analysis.values import (
@@ -60,6 +61,7 @@ from devlint.analysis.values import (
 )
 from devlint.analysis.weight_names import LOAD_HOOKS, refuse_names
 from devlint.semantics import libraries, table
+from devlint.syntax import ir
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -306,10 +308,10 @@ def _register_named(machine: Machine, value: Instance, name: str, call: Call) ->
     new = call.argument(1, {"register_buffer": "tensor", "register_parameter": "param"}.get(name, "module"))
     if not isinstance(key, Const) or call.open:
         machine.store.set(module, "unsure", True)
-        if isinstance(new, (Instance, Tensor)) and name != "register_buffer":
-            machine.store.set(module, "children", [*(module.children or []), new])
-        elif isinstance(new, Tensor):
-            machine.store.set(module, "children", [*(module.children or []), new])
+        if isinstance(new, Tensor) or (isinstance(new, Instance) and name != "register_buffer"):
+            written = call.node.args[1] if isinstance(call.node, ir.Call) and len(call.node.args) == 2 else None
+            added = stood_for(machine, new, written, call.frame)
+            machine.store.set(module, "children", [*(module.children or []), *added][:MAX_ITEMS])
         return NONE
     kind = {"register_buffer": "buffer", "register_parameter": "parameter"}.get(name, "module")
     field = str(key.value)

@@ -689,6 +689,16 @@ def test_a_default_that_another_file_chooses_may_hold_by_protocol(given: str, co
     assert [finding.code for finding in check(paths, Config(root=tmp_path))] == codes
 
 
+@pytest.mark.parametrize(("kind", "codes"), [("cuda.FloatTensor", []), ("DoubleTensor", ["DEV303"])])
+def test_a_default_type_that_a_program_sets_may_hold_by_protocol(kind: str, codes: list[str], tmp_path: Path) -> None:
+    program = f"import torch\ntorch.set_default_tensor_type('torch.{kind}')\nimport layers\nprint(layers.width)\n"
+    (tmp_path / "program.py").write_text(program)
+    (tmp_path / "layers.py").write_text(LAYERS)
+    (tmp_path / "net.py").write_text(UNUSED)
+    findings = check(sorted(tmp_path.glob("*.py")), Config(root=tmp_path))
+    assert [finding.code for finding in findings if finding.severity != "advice"] == codes
+
+
 def test_a_default_that_each_way_chooses_is_not_known(tmp_path: Path) -> None:
     """Neither does the analysis fail where a program leaves it open."""
     text = UNUSED + "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--method', default='')\n"
