@@ -1,4 +1,8 @@
-"""What torch 2.13 says where tensors of two devices meet: by the operation, its kernel and their parameters."""
+"""What torch 2.13 says where tensors of two devices meet: by the operation, its kernel and their parameters.
+
+The texts were raised under simulated CUDA, and on an H200 with torch 2.11 (tests/semantics/test_errors.py). Where a choice
+of torch depends on what is not known here (sizes, the dtype, the GPU), the text is that of a batch of single precision.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ Operands = Sequence[tuple[str, str]]
 _SAME = "RuntimeError: Expected all tensors to be on the same device, but "
 
 # The kernel in which torch compares the devices, and what the kernel calls the arguments, in the kernel's order.
-# Keys are families of rows, or names of callables. Seen under simulated CUDA (tests/semantics/test_errors.py).
+# Keys are families of rows, or names of callables; a kernel of another backend than CUDA is given with its backend.
 _KERNELS = {
     "addbmm": "_addbmm input=self batch1 batch2",
     "addmm": "addmm input=self mat1 mat2",
@@ -20,6 +24,7 @@ _KERNELS = {
     "attention": "addmm in_proj_bias=self query=mat1 in_proj_weight=mat2",
     "baddbmm": "baddbmm input=self batch1 batch2",
     "batch_norm": "_native_batch_norm input weight bias running_mean running_var",
+    "batch_norm-by-cudnn": "_cudnn_batch_norm input weight bias running_mean running_var",
     "bilinear": "bmm input1=self weight=mat2",
     "bincount": "_bincount input=self weights",
     "bmm": "bmm input=self mat2",
@@ -60,6 +65,9 @@ _KERNELS = {
     "scatter_add": "scatter_add input=self index src",
     "searchsorted": "Tensor_searchsorted sorted_sequence input=self sorter",
     "solve": "_linalg_solve_ex A B",
+    "sparse.addmm": "SparseCUDA__addmm mat=self mat1 mat2",
+    "sparse.mm": "SparseCUDA__addmm mat2=self mat1",
+    "sparse_coo_tensor": "SparseCUDA___sparse_coo_tensor_with_dims_and_tensors indices values",
     "take": "_take input=self index",
 }
 _PLACES = ("torch.Tensor.{}", "torch.{}", "torch.nn.functional.{}", "torch.linalg.{}")
@@ -76,6 +84,11 @@ _SPELLINGS = {
     "einsum": "contraction",
     "clip": "clamp",
 }
+_OF_TWO_OR_MORE_SPATIAL = ("BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d")
+_TRANSFORMERS = (
+    *("TransformerEncoderLayer", "TransformerDecoderLayer"),
+    *("TransformerEncoder", "TransformerDecoder", "Transformer"),
+)
 
 
 def clash(operation: str, given: Operands, ranks: Sequence[int | None] = ()) -> str:
@@ -101,6 +114,10 @@ def clash(operation: str, given: Operands, ranks: Sequence[int | None] = ()) -> 
             "RuntimeError: Expected query, key, and value to have the same device type, "
             f"but got query.device: {query} key.device: {key} and value.device: {value} instead."
         )
+    if name == "scaled_dot_product_attention" or name in _TRANSFORMERS:
+        masked = _masked(operands, ranks[0] if ranks and name not in _TRANSFORMERS else None)
+        if masked is not None:
+            return masked
     if name == "backward":
         expected, got = devices.get("self", "cuda:0"), devices.get("gradient", "cpu")
         return f"RuntimeError: invalid gradient at index 0 - expected device {expected} but got {got}"
@@ -112,6 +129,8 @@ def clash(operation: str, given: Operands, ranks: Sequence[int | None] = ()) -> 
             f"RuntimeError: {name} input and window must be on the same device "
             f"but got self on {receiver} and window on {devices.get('window', 'cpu')}"
         )
+    if name in ("sparse_csr_tensor", "sparse_csc_tensor"):
+        return f"RuntimeError: Values and {operands[0][0]} need to be on the same device."
     if name == "parameters_to_vector":
         return "TypeError: Found two parameters on different devices, this is currently not supported."
     family = row.family if row is not None else ""
@@ -125,8 +144,12 @@ def clash(operation: str, given: Operands, ranks: Sequence[int | None] = ()) -> 
         return _recurrent(devices)
     in_place = name.endswith("_") and not name.startswith("__")
     key = name.removesuffix("_") if in_place else _SPELLINGS.get(name, name)
+    if operation.startswith("torch.sparse."):
+        key = f"sparse.{name}"
     if key not in _KERNELS:
         key = family
+    if key == "batch_norm" and _is_for_cudnn(name, devices, ranks):
+        key = "batch_norm-by-cudnn"
     if key == "linear" and "bias" not in devices:
         key = "linear_without_bias"
     if key == "matmul":
@@ -139,9 +162,25 @@ def clash(operation: str, given: Operands, ranks: Sequence[int | None] = ()) -> 
         and len({devices.get(n) for n in ("query", "in_proj_weight")}) == 1
     ):
         key = "masked_attention"
-    if name in ("__setitem__", "index_put", "index_put_") and receiver == "cpu":
-        return f"{_SAME}found at least two devices, cpu and {next((d for _, d in operands if d != 'cpu'), 'cuda:0')}!"
     return _compared(key, in_place, operands) or _two_devices(operands)
+
+
+def _masked(operands: Operands, rank: int | None) -> str | None:
+    """What memory-efficient attention says to a mask elsewhere; it takes four dimensions, as modules give it."""
+    common = operands[0][1] if operands else "cpu"
+    other = next(((name, device) for name, device in operands if device != common), None)
+    if other is None or "mask" not in other[0] or common == "cpu" or rank not in (None, 4):
+        return None
+    return (
+        f"{_SAME}got attn_bias is on {other[1]}, different from other tensors on {common} "
+        "(when checking argument in method wrapper_CUDA___scaled_dot_product_efficient_attention)"
+    )
+
+
+def _is_for_cudnn(name: str, devices: dict[str, str], ranks: Sequence[int | None]) -> bool:
+    """Whether cuDNN normalises: more than two dimensions, with a weight (aten/src/ATen/native/Normalization.cpp)."""
+    rank = 3 if name in _OF_TWO_OR_MORE_SPATIAL else (ranks[0] if ranks else None)
+    return (rank or 2) > 2 and "weight" in devices and devices.get("input", "cpu") != "cpu"
 
 
 def _product(ranks: Sequence[int | None]) -> str:
@@ -193,9 +232,10 @@ def _compared(key: str, in_place: bool, operands: Operands) -> str | None:
     common = seen[0][1] if seen else ""
     for argument, device in seen:
         if device != common:
+            backend = "" if kernel.startswith("Sparse") else "CUDA_"
             return (
                 f"{_SAME}got {argument} is on {device}, different from other tensors on {common} "
-                f"(when checking argument in method wrapper_CUDA_{kernel})"
+                f"(when checking argument in method wrapper_{backend}{kernel})"
             )
     return None
 
@@ -209,22 +249,22 @@ def _two_devices(operands: Operands) -> str:
 
 
 def _convolution(devices: dict[str, str]) -> str:
+    """An input on the CPU goes to MKLDNN, which has a text of its own; a single small one doesn't."""
     given = devices.get("input") or devices.get("self")
     if given is None:
         given = next((device for name, device in devices.items() if name not in ("weight", "bias")), "cuda:0")
-    for name in ("weight", "bias"):
-        device = devices.get(name, given)
-        if device.partition(":")[0] != given.partition(":")[0]:
-            return (
-                f"RuntimeError: Input type ({tensor_type(given)}) and {name} type ({tensor_type(device)}) "
-                "should be the same"
-            )
-        if device != given:
-            return (
-                f"{_SAME}got {name} is on {device}, different from other tensors on {given} "
-                "(when checking argument in method wrapper_CUDA__cudnn_convolution)"
-            )
-    return f"RuntimeError: Input type ({tensor_type(given)}) and weight type (torch.FloatTensor) should be the same"
+    other = next((n for n in ("weight", "bias") if devices.get(n, given) != given), "weight")
+    device = devices.get(other, "cpu")
+    if device != given and device.partition(":")[0] == given.partition(":")[0]:
+        return (
+            f"{_SAME}got {other} is on {device}, different from other tensors on {given} "
+            "(when checking argument in method wrapper_CUDA__cudnn_convolution)"
+        )
+    dense = f" or input should be a MKLDNN tensor and {other} is a dense tensor" if given == "cpu" else ""
+    return (
+        f"RuntimeError: Input type ({tensor_type(given)}) and {other} type ({tensor_type(device)}) "
+        f"should be the same{dense}"
+    )
 
 
 def _recurrent(devices: dict[str, str]) -> str:

@@ -123,11 +123,7 @@ def _numpy(facts: _Facts) -> str:
 
 
 def _generator(facts: _Facts) -> str:
-    expected, found = facts.text("expected", "cuda"), facts.text("found", "cpu")
-    if facts.text("operation").endswith(("randperm", "RandomSampler", "random_split")) and found.startswith("cuda"):
-        found = found if ":" in found else found + ":0"
-        return f"RuntimeError: Expected a 'cpu' generator device but found '{found}'"
-    kinds = expected.partition(":")[0], found.partition(":")[0]
+    kinds = [facts.text(name, kind).partition(":")[0] for name, kind in (("expected", "cuda"), ("found", "cpu"))]
     return f"RuntimeError: Expected a '{kinds[0]}' device type for generator but found '{kinds[1]}'"
 
 
@@ -266,7 +262,9 @@ _FAMILIES = tuple(
         r"tensors to be on the same device|should be the same$|at the same device|same device type"
         r"|self and mask to be on the same device|two parameters on different devices|invalid gradient at index"
         r"|Expected tensor for .* to have the same device|different devices in metric calculation"
-        r"|should be the same or input should be a MKLDNN tensor|input and window must be on the same device",
+        r"|should be the same or input should be a MKLDNN tensor|input and window must be on the same device"
+        r"|crow_indices need to be on the same device|got device \S+ for value tensor"
+        r"|'aten::\w+' with arguments from the 'CUDA' backend",
         r"re-initialize CUDA in forked subprocess|CUDA error: initialization error",
         r"argument 'device' must be torch.device|invalid combination of arguments - got \(.*\bdevice=",
         r"attempting to assign a gradient",

@@ -58,6 +58,29 @@ def lend(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
         set_generator_device(given, before)
 
 
+def permutation(
+    n: int,
+    *,
+    generator: torch.Generator | None,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | None = None,
+    pin_memory: bool | None = None,
+) -> torch.Tensor:
+    """`randperm` on the CPU. CUDA's kernel runs where the generator is CUDA's, and asks for another before the CPU's
+    own check of the device does; seen on an H200.
+
+    Raises:
+        RuntimeError: the generator is CUDA's.
+    """
+    if generator is not None and generator.device.type == "cuda":
+        raise RuntimeError("Expected a 'cpu' device type for generator but found 'cuda'")
+    kind = torch.int64 if dtype is None else dtype
+    out = torch.empty(n, dtype=kind, layout=layout or torch.strided, device="cpu", pin_memory=bool(pin_memory))
+    result: torch.Tensor = torch.ops.aten.randperm.generator_out(n, generator=generator, out=out)
+    return result
+
+
 def _word(value: Any) -> int:
     if isinstance(value, _C.TensorBase):
         return HALVES[(value._cdata + LAYOUT.tensor_device) >> 1]

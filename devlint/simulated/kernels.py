@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import _C
 
-from devlint.simulated import devices, foreach, generators, storages, transfers
+from devlint.simulated import devices, foreach, generators, rules, storages, transfers
 from devlint.simulated.cuda_only import CUDA_ONLY
 from devlint.simulated.errors import cannot_simulate, initialization_error
 from devlint.simulated.fallbacks import NO_KERNEL, instead
@@ -199,7 +199,7 @@ def make_kernel(op: torch._ops.OpOverload, operator: Operator) -> Kernel:
     if name in VIEWS:
         if name == "record_stream":
             return lambda tensor, stream: None
-        return lambda *args, **kwargs: handle.redispatch_boxed(CPU_KEYS, *args, **kwargs)
+        return functools.partial(_view, handle, name == "as_strided")
     call = CUDA_ONLY.get(name) or _caller(op, operator)
     rule = rule_for(op, operator)
     arguments = op._schema.arguments
@@ -221,6 +221,14 @@ def make_kernel(op: torch._ops.OpOverload, operator: Operator) -> Kernel:
         return on_host(call, name, rule, args, kwargs, target)
 
     return kernel
+
+
+def _view(handle: Any, by_index: bool, *args: Any, **kwargs: Any) -> Any:
+    """Make a view. An index asks the driver for the device, as most that need strides come from one; it answers no
+    process that was forked from one that used CUDA (THPVariable_getitem; seen on an H200)."""
+    if by_index and devices.in_bad_fork():
+        raise initialization_error()
+    return handle.redispatch_boxed(CPU_KEYS, *args, **kwargs)
 
 
 def _plain_kernel(call: Kernel, name: str, rule: Rule) -> Kernel:
@@ -264,8 +272,8 @@ def _caller(op: torch._ops.OpOverload, operator: Operator | None = None) -> Kern
     return call
 
 
-def fallback(op: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:
-    """Run an operator that has no kernel of its own here: sparse, nested, or the CPU's alone."""
+def fallback(key: str, op: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:
+    """Run an operator that has no kernel of its own here for a dispatch key: sparse, nested, or the CPU's alone."""
     operator = _catalogue.get(_name_of(op))
     if operator and operator.for_some_backends and not (operator.has_cuda_kernel or operator.other_keys):
         raise NotImplementedError(NO_KERNEL.format(op._schema.name))
@@ -278,7 +286,7 @@ def fallback(op: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:
             except RuntimeError as error:
                 return instead(error, op, operator, op, a, k)
 
-    return on_host(call, _name_of(op), rule_for(op, operator), args, kwargs, target)
+    return on_host(call, _name_of(op), rule_for(op, operator, key), args, kwargs, target)
 
 
 def _name_of(op: torch._ops.OpOverload) -> str:
@@ -336,6 +344,7 @@ def attention(
     enable_gqa: bool = False,
 ) -> torch.Tensor:
     """Attention by its formula. The CUDA build's own choice of an implementation asks the driver about the GPU."""
+    rules.attention(query, key, value, attn_mask)
     if attn_mask is not None and attn_mask.dtype is torch.bool:
         attn_mask = torch.zeros_like(attn_mask, dtype=query.dtype).masked_fill(~attn_mask, float("-inf"))
     by_formula = torch.ops.aten._scaled_dot_product_attention_math
@@ -372,11 +381,11 @@ def register_kernels() -> None:
         for (
             key
         ) in operator.other_keys:  # where CUDA has a kernel of its own, the one for all backends must not take over
-            library.impl(name, functools.partial(fallback, op), key)
-    if torch.version.cuda:
-        for key in ("CUDA", "AutogradCUDA"):
-            library.impl("scaled_dot_product_attention", attention, key)
+            library.impl(name, functools.partial(fallback, key, op), key)
+    for key in ("CUDA", "AutogradCUDA"):
+        library.impl("scaled_dot_product_attention", attention, key)
+    library.impl("randperm.generator", generators.permutation, "CPU")
     others = new_library("_", "IMPL")
     _kept_alive.append(others)
     for key in ("CUDA", *OTHER_CUDA_KEYS):
-        others.fallback(fallback, key)
+        others.fallback(functools.partial(fallback, key), key)

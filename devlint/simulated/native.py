@@ -98,9 +98,10 @@ def install_guard() -> None:
 
 
 def _set(word: int) -> None:
-    """Follow the guard. The operation itself refuses an index out of range: C++ can't take an exception here."""
+    """Follow the guard. The operation itself refuses an index out of range, and all work in a process forked from one
+    that used CUDA: C++ can't take an exception here."""
     index = word >> 8
-    if word & 0xFF == CUDA_TYPE and index < devices.count():
+    if word & 0xFF == CUDA_TYPE and index < devices.count() and not devices.in_bad_fork():
         devices.set_current(index)
 
 

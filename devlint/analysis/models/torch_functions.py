@@ -344,24 +344,6 @@ def module_called(machine: Machine, call: Call) -> Value:
     )
 
 
-@models(
-    "torch.sparse_coo_tensor",
-    "torch.sparse_csr_tensor",
-    "torch.sparse_csc_tensor",
-    "torch.sparse.FloatTensor",
-)
-def sparse_tensor(machine: Machine, call: Call) -> Value:
-    """Sparse tensors are where their values are, unless told otherwise."""
-    target = call.given(-1, "device")
-    values = call.argument(1, "values") if len(call.positional) < 3 else call.positional[1]
-    if target is not None:
-        device = resolve(machine, target, call.node, call.frame, "torch.sparse_coo_tensor")
-        return Tensor(device, SOME_RANK, machine.origin("placed", call.node, call.frame, device))
-    if isinstance(values, Tensor):
-        return derived(values, SOME_RANK)
-    return Tensor(None, SOME_RANK)
-
-
 @models("torch.is_tensor")
 def is_tensor(machine: Machine, call: Call) -> Value:
     """`torch.is_tensor(x)`."""
