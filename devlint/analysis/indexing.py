@@ -168,26 +168,32 @@ def _least_rank(rank: int | None, parts: list[Value]) -> int | None:
 
 @on(ASSIGN_ITEM, Tensor)
 def assign_tensor_item(machine: Machine, value: Tensor, index: Value, new: Value, node: ir.Node, frame: Frame) -> None:
-    """`tensor[index] = new` copies across devices; an index may be anywhere, and makes the value strict."""
-    indices = _index_tensors(index)
-    if isinstance(new, Tensor) and value.device != POISON and any(t.rank != 0 for t in indices):
-        if (
-            new.device is not None
-            and value.device is not None
-            and new.device != value.device
-            and new.rank not in (0, None)
-        ):
-            if any(t.dtype == "torch.bool" or t.rank for t in indices):
-                meet(
-                    machine,
-                    [
-                        Part(value, "strict", getattr(node, "value", None)),
-                        Part(new, "combine", None, "the assigned value"),
-                    ],
-                    "index_put_",
-                    node,
-                    frame,
-                )
+    """`tensor[index] = new` copies across devices; an index that picks may be anywhere, and makes the value strict,
+    unless that has one element and no more than that dimension, which torch drops."""
+    if not isinstance(new, Tensor) or POISON in (value.device, new.device) or new.device == value.device:
+        return
+    if new.rank in (0, None) or (new.rank == 1 and new.size == 1) or None in (value.device, new.device):
+        return
+    if _picks(index):
+        parts = [
+            Part(value, "strict", getattr(node, "value", None)),
+            Part(new, "combine", None, "the assigned value"),
+        ]
+        meet(machine, parts, "index_put_", node, frame)
+
+
+def _picks(index: Value) -> bool:
+    """Whether an index surely picks one by one: a tensor with dimensions, a mask, an array or a list of numbers."""
+    if isinstance(index, Tensor):
+        return index.dtype == "torch.bool" or bool(index.rank)
+    if isinstance(index, Array):
+        return bool(index.rank)
+    if isinstance(index, Sequence):
+        if index.kind == "tuple":
+            return any(_picks(part) for part in index.items)
+        numbers = all(isinstance(p, Scalar) or (isinstance(p, Const) and type(p.value) is int) for p in index.items)
+        return index.kind == "list" and bool(index.items) and numbers
+    return False
 
 
 @on(ITERATE, Tensor)

@@ -1,7 +1,8 @@
 """What torch 2.13 says where tensors of two devices meet: by the operation, its kernel and their parameters.
 
-The texts were raised under simulated CUDA, and on an H200 with torch 2.11 (tests/semantics/test_errors.py). Where a choice
-of torch depends on what is not known here (sizes, the dtype, the GPU), the text is that of a batch of single precision.
+The texts were raised under simulated CUDA, and on an H200 with torch 2.11 (test_errors.py and test_words.py in
+tests/semantics). Where torch's choice depends on what is not known here (sizes, the dtype, the GPU), the text is that
+of a batch in single precision.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ Operands = Sequence[tuple[str, str]]
 _SAME = "RuntimeError: Expected all tensors to be on the same device, but "
 
 # The kernel in which torch compares the devices, and what the kernel calls the arguments, in the kernel's order.
-# Keys are families of rows, or names of callables; a kernel of another backend than CUDA is given with its backend.
+# Keys are families of rows, or names of callables; a kernel of another backend than CUDA is given with its backend, and
+# a slash stands before the overload.
 _KERNELS = {
     "addbmm": "_addbmm input=self batch1 batch2",
     "addmm": "addmm input=self mat1 mat2",
     "addmv": "addmv input=self mat vec",
-    "attention": "addmm in_proj_bias=self query=mat1 in_proj_weight=mat2",
+    "attention": "addmm in_proj_bias=self self_attn.in_proj_weight=mat2 query=mat1 key=mat1 value=mat1 memory=mat1 "
+    "in_proj_weight=mat2",
     "baddbmm": "baddbmm input=self batch1 batch2",
     "batch_norm": "_native_batch_norm input weight bias running_mean running_var",
     "batch_norm-by-cudnn": "_cudnn_batch_norm input weight bias running_mean running_var",
@@ -31,9 +34,10 @@ _KERNELS = {
     "bucketize": "Tensor_bucketize input=self boundaries",
     "cat": "cat tensors",
     "cdist": "__cdist_forward x1 x2",
-    "clamp": "clamp_Tensor input=self min max",
+    "clamp": "clamp/Tensor input=self min max",
     "contraction": "bmm 0=self 1=mat2",
     "denoiser": "addmm weight=self sample=mat1 timestep=mat1 encoder_hidden_states=mat1",
+    "cross": "linalg_cross input=self other",
     "dot": "_dot input=self tensor",
     "embedding": "_index_select weight=self input=index indices=index input_ids=index token_type_ids=index",
     "embedding_bag": "__embedding_bag weight input=indices offsets",
@@ -42,6 +46,7 @@ _KERNELS = {
     "grid_sample": "_grid_sampler_2d input grid",
     "graph": "mm x=self weight=mat2",
     "group_norm": "_native_group_norm input weight bias",
+    "huber_loss": "_huber_loss input=self target",
     "index_add": "index_add input=self index source",
     "index_copy": "index_copy input=self index source",
     "index_select": "_index_select input=self index",
@@ -49,6 +54,8 @@ _KERNELS = {
     "layer_norm": "_native_layer_norm input weight bias",
     "linear": "addmm bias=self input=mat1 weight=mat2",
     "linear_without_bias": "mm input=self weight=mat2",
+    "lstsq": "out_linalg_lstsq_out A=self input=self B=b",
+    "masked_scatter": "_masked_scatter_ input=self mask source",
     "masked_select": "_masked_select input=self mask",
     "masked_attention": "baddbmm attn_mask=self key_padding_mask=self query=batch1",
     "matmul": "mm input=self other=mat2",
@@ -56,12 +63,14 @@ _KERNELS = {
     "matmul-n-1": "addmv_ other=self input=mat",
     "matmul-n-n": "bmm input=self other=mat2",
     "mm": "mm input=self mat2",
+    "multi_margin_loss": "_multi_margin_loss input=self target weight",
     "mv": "addmv_ vec=self input=mat vec",
     "nll_loss": "nll_loss_forward input=self target weight",
     "prelu": "__prelu_kernel input=self weight",
     "rms_norm": "__fused_rms_norm input x=input weight",
     "rnn-cell": "mm input=self weight_ih=mat2 hx=self weight_hh=mat2",
-    "scatter": "scatter_src input=self index src",
+    "scatter": "scatter/src input=self index src",
+    "scatter-number": "scatter/value input=self index",
     "scatter_add": "scatter_add input=self index src",
     "searchsorted": "Tensor_searchsorted sorted_sequence input=self sorter",
     "solve": "_linalg_solve_ex A B",
@@ -131,6 +140,12 @@ def clash(operation: str, given: Operands, ranks: Sequence[int | None] = ()) -> 
         )
     if name in ("sparse_csr_tensor", "sparse_csc_tensor"):
         return f"RuntimeError: Values and {operands[0][0]} need to be on the same device."
+    if name == "take_along_dim":
+        indices = devices.get("indices", "cpu")
+        return (
+            f"RuntimeError: Expected tensor to have {receiver} Device, but got tensor with {indices} Device "
+            "(while checking arguments for torch.take_along_dim():)"
+        )
     if name == "parameters_to_vector":
         return "TypeError: Found two parameters on different devices, this is currently not supported."
     family = row.family if row is not None else ""
@@ -154,6 +169,14 @@ def clash(operation: str, given: Operands, ranks: Sequence[int | None] = ()) -> 
         key = "linear_without_bias"
     if key == "matmul":
         key = _product(ranks)
+    if key == "nll_loss" and name in ("cross_entropy", "CrossEntropyLoss") and _are_probabilities(operands, ranks):
+        return _two_devices(operands)
+    if key == "scatter" and "src" not in devices:
+        key = "scatter-number"
+    if key == "rnn-cell" and devices.get("hx", "") != devices.get("input", "") == devices.get("weight_ih"):
+        operands = [(n, device) for n, device in operands if n not in ("input", "weight_ih")]
+    if name == "log_prob" and "Categorical" in operation:
+        key, operands = "gather", [("input", operands[0][1]), ("index", operands[-1][1])]
     if key == "contraction":
         operands = [(str(min(place, 1)), device) for place, (_, device) in enumerate(operands)]
     if (
@@ -181,6 +204,12 @@ def _is_for_cudnn(name: str, devices: dict[str, str], ranks: Sequence[int | None
     """Whether cuDNN normalises: more than two dimensions, with a weight (aten/src/ATen/native/Normalization.cpp)."""
     rank = 3 if name in _OF_TWO_OR_MORE_SPATIAL else (ranks[0] if ranks else None)
     return (rank or 2) > 2 and "weight" in devices and devices.get("input", "cpu") != "cpu"
+
+
+def _are_probabilities(operands: Operands, ranks: Sequence[int | None]) -> bool:
+    """Whether the targets of a loss have the shape of its input, and are no indices of classes."""
+    of = {name: rank for (name, _), rank in zip(operands, ranks, strict=False)}
+    return of.get("target") is not None and of.get("target") == of.get("input")
 
 
 def _product(ranks: Sequence[int | None]) -> str:
@@ -221,8 +250,9 @@ def _compared(key: str, in_place: bool, operands: Operands) -> str | None:
     if key not in _KERNELS:
         return None
     kernel, *arguments = _KERNELS[key].split()
-    if in_place:
-        kernel += "_"
+    name, slash, overload = kernel.partition("/")
+    in_place = in_place and not name.endswith("_")
+    kernel = name + "_" * in_place + slash.replace("/", "_") + overload
     seen: list[tuple[str, str]] = []
     for argument in arguments:
         parameter, _, called = argument.partition("=")

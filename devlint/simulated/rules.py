@@ -239,10 +239,10 @@ def attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask:
     if not query.is_cuda:
         raise NotImplementedError(NO_KERNEL.format("aten::_scaled_dot_product_flash_attention_for_cpu"))
     aligned = query.size(-1) * query.element_size() % 16 == 0
-    if query.dim() == 4 and query.element_size() <= 4 and aligned:
+    if query.dim() == 4 and query.element_size() <= 4 and aligned and mask.dim() in (2, 4):
         wrapper = "wrapper_CUDA___scaled_dot_product_efficient_attention"
         raise _different("attn_bias", mask.device, query.device, wrapper)
-    raise two_devices(query.device, mask.device)
+    same_device([], [query, mask])  # the formula adds it
 
 
 def anything(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -130,7 +130,7 @@ SIMULATED: list[tuple[str, str, dict[str, object]]] = [
         },
     ),
     (
-        "nn.TransformerEncoderLayer(3, 1, 4, 0, 'relu', 1e-5, True, device='cuda')(a[None], None, b[0, None] > 2)",
+        "nn.TransformerEncoderLayer(4, 1, 4, batch_first=True, device='cuda')(a.new_ones(1, 3, 4), None, b[:1] > 2)",
         "mixed",
         {
             "operation": "torch.nn.TransformerEncoderLayer.forward",
@@ -390,7 +390,7 @@ from torch.nn import functional as F
 answers = []
 for code in json.load(sys.stdin):
     a, b = torch.ones(3, 3, device="cuda"), torch.ones(3, 3)
-    i, picture = torch.tensor([0, 1]), torch.ones(1, 1, 5, 5)
+    i, picture = torch.tensor([0, 1]), torch.ones(2, 1, 5, 5)
     try:
         eval(code)
         answers.append("no error")

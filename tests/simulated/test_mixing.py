@@ -76,7 +76,15 @@ def test_convolutions_and_recurrences() -> None:
     types = ("torch.cuda.FloatTensor", "torch.FloatTensor")
     text = "Input type ({}) and weight type ({}) should be the same"
     refused(lambda: nn.Conv2d(1, 2, 3)(image), text.format(*types))
-    refused(lambda: nn.Conv2d(1, 2, 3).cuda()(image.cpu()), text.format(*reversed(types)))
+    dense = " or input should be a MKLDNN tensor and weight is a dense tensor"
+    refused(lambda: nn.Conv2d(1, 2, 3).cuda()(torch.ones(2, 1, 5, 5)), text.format(*reversed(types)) + dense)
+    slow = (
+        "got weight is on cuda:0, different from other tensors on cpu (when checking argument in method wrapper_CUDA_"
+    )
+    refused(lambda: nn.Conv2d(1, 2, 3).cuda()(image.cpu()), f"{slow}__slow_conv2d_forward)")
+    refused(lambda: nn.Conv2d(1, 2, 3, dilation=2).cuda()(image.cpu()), f"{slow}_slow_conv_dilated2d)")
+    refused(lambda: nn.ConvTranspose2d(1, 2, 3).cuda()(image.cpu()), f"{slow}slow_conv_transpose2d)")
+    refused(lambda: nn.Conv3d(1, 2, 1).cuda()(image.cpu()[None]), "Could not run 'aten::slow_conv3d_forward'")
     sequence = torch.ones(5, 2, 3)
     refused(
         lambda: nn.LSTM(3, 4).cuda()(sequence.cuda(), (torch.zeros(1, 2, 4), torch.zeros(1, 2, 4))),

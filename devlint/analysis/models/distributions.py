@@ -25,11 +25,11 @@ from devlint.analysis.values import (
     Value,
 )
 from devlint.semantics import libraries, table
+from devlint.semantics.table import Row
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
-    from devlint.semantics.table import Row
     from devlint.syntax import ir
 
 FAMILY: Final = "torch.distributions."
@@ -267,11 +267,18 @@ def apply(machine: Machine, value: Instance, row: Row, call: Call) -> Value:
             name,
             call.node,
             call.frame,
+            _written_out(value, name),
         )
         if clashed:
             return Tensor(POISON)
         return SCALAR if main is None else build("tensor", main, None)
     return build("tensor", own, _sample_rank(value, own, call))
+
+
+def _written_out(value: Instance, name: str) -> str:
+    """A method's name with the class that it is called on: what `Categorical.log_prob` raises is its own."""
+    row = value.state.get(ROW)
+    return f"{row.name}.{name}" if isinstance(row, Row) else name
 
 
 def _sampled_by_class(machine: Machine, value: Instance, name: str, call: Call) -> Value | None:

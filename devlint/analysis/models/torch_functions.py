@@ -23,6 +23,7 @@ from devlint.analysis.machine import Crash
 from devlint.analysis.missing import die, unavailable
 from devlint.analysis.plain import refuse_dicts
 from devlint.analysis.results import derived, dtype_of, loaded_tensor, nesting
+from devlint.analysis.rows import argument_node, demand_cpu
 from devlint.analysis.tensors import combine
 from devlint.analysis.values import (
     BOOL,
@@ -51,6 +52,7 @@ from devlint.analysis.values import (
     const,
     constant,
 )
+from devlint.semantics import table
 from devlint.semantics.devices import parse_device
 
 if TYPE_CHECKING:
@@ -385,9 +387,19 @@ def generator(machine: Machine, call: Call) -> Value:
     return made
 
 
-@method_models("torch.Generator", "manual_seed", "set_state")
+@method_models("torch.Generator", "manual_seed")
 def seed_generator(machine: Machine, instance: Instance, call: Call) -> Value:
     """`generator.manual_seed(0)` gives the generator."""
+    return instance
+
+
+@method_models("torch.Generator", "set_state")
+def set_generator_state(machine: Machine, instance: Instance, call: Call) -> Value:
+    """`generator.set_state(state)`: the state is on the CPU, wherever the generator is."""
+    row = table.lookup("torch.Generator.set_state")
+    state = call.argument(0, "new_state")
+    if row is not None and state is not None:
+        demand_cpu(machine, row, "new_state", state, argument_node(call, row, "new_state"), call)
     return instance
 
 
