@@ -66,7 +66,7 @@ class _Facts:
 def _fork(facts: _Facts) -> str:
     """`form="kernel"`: work on tensors that were there before the fork, to which CUDA itself answers."""
     if facts.text("form") == "kernel":
-        return "RuntimeError: CUDA error: initialization error"
+        return "AcceleratorError: CUDA error: initialization error"
     return (
         "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use "
         "the 'spawn' start method"
