@@ -59,7 +59,7 @@ def test_program_breaks_where_it_is_expected_to(program: Program, tmp_path: Path
     found = check([path], config_for(program.code, here))
     predicted = [finding.errors[WORLD] for finding in found if finding.errors.get(WORLD)]
     # Where a fault is silent at first (DEV203) nothing is predicted of what it leads to.
-    raised = [outcome.error, *re.findall(r"^\w+Error: .*", outcome.error, re.MULTILINE)]
+    raised = [outcome.error, *re.findall(r"^(?:torch\.)?(\w+Error: .*)", outcome.error, re.MULTILINE)]
     assert not predicted or any(errors.matches(text or "", said) for text in predicted for said in raised), (
         outcome.error,
         predicted,
