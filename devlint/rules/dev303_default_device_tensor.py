@@ -83,7 +83,7 @@ def two_devices(event: MixedDevices, context: TextContext) -> Iterator[Diagnosis
 def create_there(diagnosis: Diagnosis, context: FixContext) -> Mend | None:
     """Create the tensor on the device of the tensor that it meets."""
     call = edits.call_at(context, diagnosis.site)
-    if call is None or edits.keyword(call, "device") is not None:
+    if call is None or edits.keyword(call, "device") is not None or edits.makes_distribution(call):
         return None
     device = handles.follow(diagnosis, context, call) or handles.handle(diagnosis, context, call)
     if device is None:

@@ -117,7 +117,7 @@ def register(diagnosis: Diagnosis, context: FixContext) -> Mend | None:
     if value.lpar:
         opened = Replacement(start, edits.opening(context, value), opened.content)
         close = edits.closing(context, value)
-    if isinstance(value, cst.Tuple):
+    if isinstance(value, cst.Tuple) or edits.makes_distribution(value):
         return None
     closed = Replacement(close, close, ", persistent=False)")
     why = "Register a buffer (unsafe: it follows `.half()` too and appears in `buffers()`)"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import TypeAlias
 
 from devlint.analysis.events import Site
 from devlint.rules.base import Diagnosis, FixContext, Replacement
+from devlint.semantics import table
 from devlint.syntax.late import cst
 
 Scope: TypeAlias = "cst.FunctionDef | cst.Lambda | cst.Module"
@@ -204,6 +206,16 @@ def method_name(call: cst.Call) -> str | None:
 def function_name(call: cst.Call) -> str | None:
     """Return the last name of what is called: `randn` of `torch.randn(3)` and of `randn(3)`."""
     return call.func.value if isinstance(call.func, cst.Name) else method_name(call)
+
+
+def makes_distribution(call: cst.BaseExpression) -> bool:
+    """Tell whether a call is of a class of `torch.distributions`: it makes no tensor, and can't be moved."""
+    return isinstance(call, cst.Call) and f"torch.distributions.{function_name(call)}" in _distributions()
+
+
+@functools.cache
+def _distributions() -> frozenset[str]:
+    return frozenset(table.names("torch.distributions"))
 
 
 def spelling(context: FixContext, qualified: str) -> str | None:

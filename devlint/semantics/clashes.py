@@ -37,6 +37,7 @@ _KERNELS = {
     "clamp": "clamp/Tensor input=self min max",
     "contraction": "bmm 0=self 1=mat2",
     "denoiser": "addmm weight=self sample=mat1 timestep=mat1 encoder_hidden_states=mat1",
+    "complex": "out_complex_out input=real real imag",
     "cross": "linalg_cross input=self other",
     "dot": "_dot input=self tensor",
     "embedding": "_index_select weight=self input=index indices=index input_ids=index token_type_ids=index",
@@ -50,10 +51,13 @@ _KERNELS = {
     "index_add": "index_add input=self index source",
     "index_copy": "index_copy input=self index source",
     "index_select": "_index_select input=self index",
+    "repeat_interleave": "_index_select input=self repeats=index",
     "isin": "isin_Tensor_Tensor elements test_elements",
     "layer_norm": "_native_layer_norm input weight bias",
     "linear": "addmm bias=self input=mat1 weight=mat2",
     "linear_without_bias": "mm input=self weight=mat2",
+    "logaddexp": "logaddexp input=self other",
+    "logaddexp2": "logaddexp2 input=self other",
     "lstsq": "out_linalg_lstsq_out A=self input=self B=b",
     "masked_scatter": "_masked_scatter_ input=self mask source",
     "masked_select": "_masked_select input=self mask",
@@ -63,9 +67,11 @@ _KERNELS = {
     "matmul-n-1": "addmv_ other=self input=mat",
     "matmul-n-n": "bmm input=self other=mat2",
     "mm": "mm input=self mat2",
+    "multilabel_margin_loss": "_multilabel_margin_loss_forward input=self target",
     "multi_margin_loss": "_multi_margin_loss input=self target weight",
     "mv": "addmv_ vec=self input=mat vec",
     "nll_loss": "nll_loss_forward input=self target weight",
+    "polar": "out_polar_out abs angle",
     "prelu": "__prelu_kernel input=self weight",
     "rms_norm": "__fused_rms_norm input x=input weight",
     "rnn-cell": "mm input=self weight_ih=mat2 hx=self weight_hh=mat2",
@@ -92,6 +98,11 @@ _SPELLINGS = {
     "EmbeddingBag": "embedding_bag",
     "einsum": "contraction",
     "clip": "clamp",
+}
+# Operations that compare for themselves, and name no devices.
+_OWN_TEXTS = {
+    **dict.fromkeys(("meshgrid", "cartesian_prod"), "meshgrid expects all tensors to have the same device"),
+    **dict.fromkeys(("quantile", "nanquantile"), "quantile() q tensor must be on the same device as the input tensor"),
 }
 _OF_TWO_OR_MORE_SPATIAL = ("BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d")
 _TRANSFORMERS = (
@@ -140,6 +151,8 @@ def clash(operation: str, given: Operands, ranks: Sequence[int | None] = ()) -> 
         )
     if name in ("sparse_csr_tensor", "sparse_csc_tensor"):
         return f"RuntimeError: Values and {operands[0][0]} need to be on the same device."
+    if name in _OWN_TEXTS:
+        return f"RuntimeError: {_OWN_TEXTS[name]}"
     if name == "take_along_dim":
         indices = devices.get("indices", "cpu")
         return (

@@ -138,6 +138,8 @@ def _lengths(facts: _Facts) -> str:
             "RuntimeError: tensor_split expected tensor_indices_or_sections to be on cpu, "
             f"but it's on {facts.text('device', 'cuda:0')}"
         )
+    if facts.text("operation") == "apply_":
+        return "TypeError: apply_ is only implemented on CPU tensors"
     device = facts.text("device", "cuda:0")
     if facts.text("operation").endswith(("Tensor", "new")):
         given = f"(got TensorOptions(dtype=float, device={device}, {_OPTIONS}))"
@@ -263,6 +265,7 @@ _FAMILIES = tuple(
         r"|self and mask to be on the same device|two parameters on different devices|invalid gradient at index"
         r"|Expected tensor for .* to have the same device|different devices in metric calculation"
         r"|should be the same or input should be a MKLDNN tensor|input and window must be on the same device"
+        r"|same device as the input tensor|tensors to have the same device$"
         r"|crow_indices need to be on the same device|got device \S+ for value tensor"
         r"|'aten::\w+' with arguments from the 'CUDA' backend",
         r"re-initialize CUDA in forked subprocess|CUDA error: initialization error",

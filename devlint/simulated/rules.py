@@ -157,7 +157,7 @@ def _index_fill(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     so that one of no dimension is not welcome either; seen on an H200."""
     target, index = args[0], args[2]
     if index.device != target.device:
-        raise two_devices(target.device, index.device)
+        same_device([target], [index.flatten()])
 
 
 # The kernels of aten/src/ATen/native/Convolution.cpp for inputs on the CPU that are not MKLDNN's, which dispatch by

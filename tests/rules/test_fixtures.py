@@ -88,7 +88,10 @@ def test_breaks_where_it_is_expected_to(program: Program, world: str, tmp_path: 
 def is_told(outcome: Outcome, found: list[Finding], world: str, program: Program) -> None:
     """What was raised is what a finding says is raised, in a row that it shows."""
     assert outcome.error is not None
-    raised = [outcome.error.partition("\n")[0], *re.findall(r"^(?:torch\.)?(\w+Error: .*)", outcome.error, re.MULTILINE)]
+    raised = [
+        outcome.error.partition("\n")[0],
+        *re.findall(r"^(?:torch\.)?(\w+Error: .*)", outcome.error, re.MULTILINE),
+    ]
     predicted = [finding for finding in found if finding.errors.get(world)]
     told = [finding for finding in predicted if any(errors.matches(finding.errors[world] or "", one) for one in raised)]
     # Where a fault is silent at first (DEV203) nothing is predicted of what it leads to.

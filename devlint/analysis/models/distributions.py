@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import assign_attribute, call_value
 from devlint.analysis.classes import find
+from devlint.analysis.devices import default_device
 from devlint.analysis.dispatch import Call, models
 from devlint.analysis.meeting import Part, meet
 from devlint.analysis.ranks import broadcast_rank
@@ -107,6 +108,8 @@ def construct(machine: Machine, made: Instance, row: Row, bound: dict[str, Any],
         for inner in held(value) if isinstance(value, Instance) else [value] if isinstance(value, Value) else []:
             parts.append(Part(inner, demands.get(name, "strict"), None, name))
     main, clashed = meet(machine, parts, _short(row), call.node, call.frame)
+    if main is None and not clashed and parts and all(_is_plain_number(part.value) for part in parts):
+        main = _number(machine, _short(row), call)
     machine.store.put(made.state, ROW, row)
     for name, value in _parameters(row, bound, Tensor(POISON) if clashed else main).items():
         if isinstance(made.cls, External):
@@ -114,6 +117,19 @@ def construct(machine: Machine, made: Instance, row: Row, bound: dict[str, Any],
         else:
             assign_attribute(machine, made, name, value, call.node, call.frame)
     return made
+
+
+def _is_plain_number(value: Value) -> bool:
+    if isinstance(value, Const):
+        return isinstance(value.value, (int, float))
+    return isinstance(value, Scalar) and value.kind == "number"
+
+
+def _number(machine: Machine, operation: str, call: Call) -> Tensor:
+    """What becomes of numbers where no parameter is a tensor: `torch.tensor(0.0)` (torch/distributions/utils.py,
+    broadcast_all)."""
+    device = default_device(machine, call.node, call.frame, operation)
+    return Tensor(device, 0, machine.origin("factory", call.node, call.frame, device, operation))
 
 
 def _parameters(row: Row, bound: dict[str, Any], main: Tensor | None) -> dict[str, Value]:
