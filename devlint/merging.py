@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from devlint.analysis.events import Choice, Event, MixedDevices
@@ -12,7 +12,10 @@ from devlint.places import Places
 from devlint.rules.base import Diagnosis, Mend, Rule, TextContext
 from devlint.sources import Source
 from devlint.sources.notebook import Notebook
-from devlint.worlds import WORLD_NAMES
+from devlint.worlds import CPU, WORLD_NAMES
+
+FORCED_CODE = "DEV102"
+"""The rule that tells of what was put on a GPU whatever the program means, and of what that meets."""
 
 Key = tuple[str, str, int, int]
 """Code, file, row and column of the root: what makes two diagnoses the same finding."""
@@ -86,7 +89,11 @@ def diagnose(
         for event_type, handler in rule.handlers:
             handlers.setdefault(event_type, []).append((rule, handler))
     verdicts: dict[Key, Verdict] = {}
+    forces = any(rule.code == FORCED_CODE for rule in rules)
     for event in sorted(events, key=lambda event: WORLD_NAMES.index(event.world)):
+        if forces and isinstance(event, MixedDevices) and event.forced is not None:
+            if CPU.name in allowed(event.forced.path):
+                event = replace(event, root=event.forced, cause="forced")
         for rule, handler in handlers.get(type(event), ()):
             if rule.severity != "advice" and event.world not in rule.worlds:
                 continue

@@ -138,6 +138,7 @@ CauseKind = Literal[
     "type-cast",  # DEV902
     "optimizer-state",  # DEV505
     "hardcoded",  # DEV101: a literal 'cuda:0'/.cuda() against a chosen device
+    "forced",  # DEV102: put on a GPU whatever the program means, which is told for the world without one
     "mixed",  # DEV301
 ]
 
@@ -150,7 +151,8 @@ class MixedDevices(Event):
     by protocol, no caller is in sight. `no_tensors`: the names that were none at some time when the root was run.
     `unmoved`: where the module was built whose parameter or buffer stands wrong, if nobody ever moved it; `further`: at
     how many more places it meets what was moved. `declined`: only where the user says, by other than the default of an
-    option, that no GPU is to be used.
+    option, that no GPU is to be used. `forced`: where one of them was put on a GPU whatever the program means, the root
+    of what is told for the world without one.
     """
 
     operation: str = ""
@@ -163,6 +165,7 @@ class MixedDevices(Event):
     unmoved: Site | None = None
     further: int = 0
     declined: bool = False
+    forced: Site | None = None
 
     @property
     def culprit(self) -> Operand:
@@ -180,13 +183,15 @@ class DroppedMove(Event):
     """The result of `tensor.to(device)` is thrown away; `text` is the receiver. Devices are "" where not known.
 
     `kind`: `uncalled` where the method itself takes the tensor's place (`x = x.cuda`), `nothing` where a `.to()` of the
-    program's own gives None back, and that takes the place of what it moved.
+    program's own gives None back, and that takes the place of what it moved. `brought`: the wrapper that takes the
+    tensor where the move would have, so that nothing hangs on it.
     """
 
     text: str = ""
     source: str = ""
     target: str = ""
     kind: Literal["dropped", "uncalled", "nothing"] = "dropped"
+    brought: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +210,8 @@ class DeviceUnavailable(Event):
     number that an option gives. `is_visible_by_option`: an option says which GPUs are visible.
     `further`: how many more uses follow in the program, and `covered` where these are. `cause`: whether it comes after
     another that ended the run.
-    `spread`: how the class or function around it takes the first GPU and this one.
+    `spread`: how the class or function around it takes the first GPU and this one. `clash`: what meets there, where a
+    machine has one, because of it.
     """
 
     device: str = "cuda"
@@ -225,6 +231,7 @@ class DeviceUnavailable(Event):
     is_visible_by_option: bool = False
     visible: str | None = None  # the text of CUDA_VISIBLE_DEVICES where the program set it
     spread: Literal["", "counted", "named"] = ""
+    clash: MixedDevices | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 from devlint.analysis.devices import source_text
@@ -129,6 +130,17 @@ def forget_dropped(machine: Machine, tensor: Tensor, device: str | None) -> None
     dropped = tensor.origin
     if dropped is not None and dropped.kind == "dropped" and dropped.note == device:
         machine.events.pop((DroppedMove, dropped.site.key, None, None), None)
+
+
+def note_brought(machine: Machine, tensor: Tensor, device: str, wrapper: str) -> None:
+    """A wrapper takes its input to a device: a move there that was thrown away before made no difference to it."""
+    dropped = None if tensor.origin is None else tensor.origin.find("dropped")
+    if dropped is None or dropped.note != device:
+        return
+    key = (DroppedMove, dropped.site.key, None, None)
+    told = machine.events.get(key)
+    if isinstance(told, DroppedMove):
+        machine.events[key] = dataclasses.replace(told, brought=wrapper)
 
 
 def _is_shown(machine: Machine, node: ir.ExprStatement, frame: Frame) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from devlint.analysis.events import (
@@ -169,6 +169,9 @@ def _meant(found: Collection[Testimony], entry: str) -> Meant:
 _WEAK = ("map_location", NEEDS_GPU, _FOR_GPUS, "computes")
 
 
+_UNDECIDED = ("mixed", "module-input")
+"""Clashes of which neither tensor's place is known to be the mistake."""
+
 _CHECKED = (MixedDevices, GeneratorDevice)
 """What a check of the program's own may tell."""
 
@@ -191,8 +194,11 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
         if isinstance(event, _CHECKED) and event.checked and event.site.key in refused:
             continue
         if isinstance(event, MixedDevices):
-            if event.declined and any(_is_put(operand, forced) for operand in event.operands):
+            use = next(filter(None, (_put(operand, forced) for operand in event.operands)), None)
+            if use is not None and event.declined:
                 continue  # that it is put there whatever the user says is told for the world without a GPU
+            if use is not None and _is_one_mistake(event, use):
+                event = dataclasses.replace(event, forced=use.root)
             if told.setdefault(_clash(event), event.root) != event.root:
                 continue
             if event.root == event.site and _is_echo(event, told):
@@ -227,19 +233,42 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
         if isinstance(event, VisibleDevices) and event.first_cuda is not None and _other_fence(event, project):
             continue
         kept.append(event)
-    return first_of_each(kept)
+    return first_of_each(_with_clashes(kept), project)
 
 
-def _forced(events: Iterable[Event]) -> set[tuple[str, int, int]]:
-    """Where a GPU is used against what the program means, and that is told for the world without one."""
+def _forced(events: Iterable[Event]) -> dict[tuple[str, int, int], DeviceUnavailable]:
+    """Where a GPU is used against what the program means, and what tells of that for the world without one."""
     uses = [event for event in events if isinstance(event, DeviceUnavailable) and event.world == "cpu"]
     told = [use for use in uses if use.evidence and not (use.guarded or use.index or is_document(use.site.path))]
-    return {key for use in told for key in (use.site.key, *use.covered)}
+    return {key: use for use in reversed(told) for key in (use.site.key, *use.covered)}
 
 
-def _is_put(operand: Operand, places: Collection[tuple[str, int, int]]) -> bool:
-    """Whether a tensor is on a GPU by what stands in one of these places."""
-    return operand.device != "cpu" and bool(operand.marks) and operand.marks[-1].site.key in places
+def _is_one_mistake(event: MixedDevices, use: DeviceUnavailable) -> bool:
+    """Whether a clash is the same mistake as the use of a GPU that nobody was to use: no other place is to blame."""
+    by_design = use.at_import or use.kind == "query"
+    return event.cause in _UNDECIDED and event.unmoved is None and not by_design
+
+
+def _with_clashes(events: list[Event]) -> list[Event]:
+    """Give the use of a GPU that nobody was to use what meets for it in the worlds that have one."""
+    met: dict[tuple[str, int, int], MixedDevices] = {}
+    for event in events:
+        if isinstance(event, MixedDevices) and event.forced is not None:
+            met.setdefault(event.forced.key, event)
+    return [
+        dataclasses.replace(event, clash=met[event.root.key])
+        if isinstance(event, DeviceUnavailable) and event.root.key in met
+        else event
+        for event in events
+    ]
+
+
+def _put(operand: Operand, places: Mapping[tuple[str, int, int], DeviceUnavailable]) -> DeviceUnavailable | None:
+    """What tells of the place where a tensor was put on the GPU that it is on, whatever has kept it since."""
+    if operand.device == "cpu":
+        return None
+    newest = next((mark for mark in reversed(operand.marks) if mark.kind != "left-behind"), None)
+    return None if newest is None else places.get(newest.site.key)
 
 
 def _names_gpus(text: str) -> bool:

@@ -66,7 +66,8 @@ RULE = Rule(
 `"cuda:1"`, `.cuda(1)`, `device=1`, `torch.device("cuda", 1)`, `torch.cuda.set_device(1)` or `device_ids=[0, 1]` that
 reaches a use of the device in a world without that GPU. The index is followed through variables, default arguments and
 calls to where it is written. A `torch.device("cuda:1")` that is never used touches nothing and is not reported. Also a
-fixed place in a list that has an item for each GPU. A flag of the program's own that somebody has to give for it stands
+fixed place in a list that has an item for each GPU. Of the places of one function (or cell) that name the same GPU the
+first is told, with the number of the others. A flag of the program's own that somebody has to give for it stands
 guard; one that is on by default does not. An option for the number of the GPU is its user's: its default is advice,
 unless the file asks whether there is any GPU; so is the number that a cell of a notebook names, which its reader sets
 there. What a document shows (a block of a Markdown file) is advice, and so is a
@@ -101,6 +102,8 @@ def missing_index(event: DeviceUnavailable, context: TextContext) -> Iterator[Di
     site = where(event)
     device = f"{event.device.partition(':')[0]}:{event.index}"
     message = f"`{context.text(site)}` names {device}, which a machine with fewer GPUs does not have"
+    if event.further:
+        message += f", and {event.further} more {'place here names' if event.further == 1 else 'places here name'} it"
     help_text = f"use it only where `torch.cuda.device_count() > {event.index}`, or let the caller choose the device"
     mild = in_document(event) or (in_notebook(event) and not event.evidence) or event.unasked or _is_for_several(event)
     severity: Severity | None = "advice" if mild else None

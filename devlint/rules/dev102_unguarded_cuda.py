@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.analysis.events import DeviceUnavailable
+from devlint.analysis.events import DeviceUnavailable, MixedDevices
 from devlint.rules.base import Diagnosis, Example, FixContext, Mend, Replacement, Rule, TextContext
 from devlint.rules.edits import spelling
-from devlint.rules.text import trail
+from devlint.rules.text import clash, clash_trace, trail
 from devlint.rules.unavailable import severity, speaker, what_follows, where
 from devlint.syntax.late import cst
 
@@ -77,7 +77,10 @@ where there is a GPU: each place that forgets is an error. Such a run says nothi
 names itself, outside of functions. What other files ask speaks for the code in them, and for what calls or imports
 them. A program that does none of it may be for GPUs only: it gets one finding of severity advice, at its first use of
 CUDA. What a document shows (a block of a Markdown file) is advice, too: for which machine it is the text around it
-says.""",
+says.
+
+Where there is a GPU, what was put on it whatever the program means may meet what it left on the CPU. That is the same
+mistake, and told here.""",
     why="""\
 The program stops on a laptop, on a build server, and for the reader who wants to try it. Nobody sees this on the
 machine it was written on.""",
@@ -101,6 +104,7 @@ def unguarded(event: DeviceUnavailable, context: TextContext) -> Iterator[Diagno
         return
     site = where(event)
     text = context.text(site)
+    trace = trail(event, site)
     kind = event.device.partition(":")[0]
     help_text = 'choose once: `device = torch.device("cuda" if torch.cuda.is_available() else "cpu")`'
     if kind != "cuda":
@@ -110,9 +114,19 @@ def unguarded(event: DeviceUnavailable, context: TextContext) -> Iterator[Diagno
         message = f"`{text}` needs CUDA, and CUDA_VISIBLE_DEVICES={event.visible!r} leaves no GPU here"
     elif event.evidence:
         message = f"`{text}` needs CUDA, and a machine without it reaches this line too{what_follows(event)}"
+        if event.clash is not None:
+            message += f"; with CUDA {clash(event.clash)}"
+            trace = (*trace, clash_trace(event.clash)[-1])
     else:
         message = f"`{text}` needs CUDA; nothing here asks whether it is there{what_follows(event)}"
-    yield Diagnosis(site, message, event, trail(event, site), help_text, event, severity(event))
+    yield Diagnosis(site, message, event, trace, help_text, event, severity(event))
+
+
+@RULE.on(MixedDevices)
+def meets_what_was_not_moved(event: MixedDevices, context: TextContext) -> Iterator[Diagnosis]:
+    """Where there is a GPU, what was put there whatever the program means meets what is still on the CPU."""
+    if event.cause == "forced":
+        yield Diagnosis(event.root, clash(event), event, clash_trace(event))
 
 
 @RULE.fix

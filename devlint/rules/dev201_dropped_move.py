@@ -20,7 +20,8 @@ RULE = Rule(
         "`model = model.to(device)` where the class has a `to` of its own that returns nothing.\n\n"
         "Modules are moved in place, and other classes (tokenizer batches, graphs) may be too: the rule speaks only "
         "where the receiver is known to be a tensor, on another device than the one asked for. A `.cpu()` of a name "
-        "that nothing reads afterwards makes no difference, and is left alone."
+        "that nothing reads afterwards makes no difference, and is left alone. It is advice where DataParallel takes "
+        "the tensor there, and it meets nothing else."
     ),
     why=(
         "`Tensor.to()` never changes the tensor. It returns a copy on the other device, or the tensor itself where "
@@ -81,7 +82,9 @@ def nothing_moved(event: DroppedMove, context: TextContext) -> Iterator[Diagnosi
         return  # all tensors are in one place there
     stays = f": {text.quoted(event.text)} stays on {event.source}" if event.source else ""
     message = f"the result of {text.quoted(context.text(event.root))} is thrown away{stays}"
-    yield Diagnosis(event.root, message, event)
+    if event.brought:
+        message += f", from where {event.brought} takes it to {event.target}"
+    yield Diagnosis(event.root, message, event, severity="advice" if event.brought else None)
 
 
 @RULE.on(ToHost)

@@ -19,6 +19,7 @@ from tests.strategies import programs
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 OTHER_CAUSE = {
+    "DEV101/once_a_function.py": "the helper is a further function that names the second GPU",
     "DEV105/device_below.py": "what is bound below names no device any more, a helper does",
     "DEV301/last_gpu_unless_told.py": "the helper itself names the GPU that its argument is not on (DEV101)",
     "DEV303/autograd_function.py": "the helper gets the wrong tensor as an argument: the caller is blamed (DEV301)",

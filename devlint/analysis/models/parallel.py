@@ -19,6 +19,7 @@ from devlint.analysis.missing import unavailable
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.module_state import ModuleState
 from devlint.analysis.modules import forget_places, registered, submodules
+from devlint.analysis.moves import note_brought
 from devlint.analysis.origins import Origin
 from devlint.analysis.values import (
     NONE,
@@ -239,7 +240,7 @@ def call_wrapped(machine: Machine, value: Instance, call: Call) -> Value:
     if not machine.device_count or not value.state.get("scatters"):
         return call_value(machine, inner, call)
     if value.state["distributed"]:
-        return call_value(machine, inner, _scatter(machine, call, first))
+        return call_value(machine, inner, _scatter(machine, call, first, DISTRIBUTED))
     if first is None:
         return call_value(machine, inner, _scatter(machine, call, None))
     if _is_elsewhere(machine, value, first, call):
@@ -285,7 +286,10 @@ def _is_elsewhere(machine: Machine, value: Instance, first: str, call: Call) -> 
     return False
 
 
-def _scatter(machine: Machine, call: Call, device: str | None) -> Call:
+def _scatter(machine: Machine, call: Call, device: str | None, wrapper: str = DATA_PARALLEL) -> Call:
+    if device is not None:
+        for tensor in (part for value in call.positional for part in tensors_in(value, 3)):
+            note_brought(machine, tensor, device, wrapper.rpartition(".")[2])
     positional = [scattered(machine, part, device, call) for part in call.positional]
     keywords = {name: scattered(machine, part, device, call) for name, part in call.keywords.items()}
     return Call(positional, keywords, call.node, call.frame, call.open)
