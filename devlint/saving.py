@@ -83,7 +83,9 @@ def _bodies(module: ir.Module) -> Iterator[list[ir.Stmt]]:
 
 def _is_brought(saved: ir.Expr, body: list[ir.Stmt]) -> bool:
     """Whether the weights among what is saved are moved to the CPU: in the expression or the body around it, one by one
-    in a loop or comprehension, or with their module."""
+    in a loop or comprehension, or with their module, which may be saved as a whole."""
+    if _moves_to_cpu(saved):
+        return True
     parts = list(walk(body))
     names = set(_roots(saved))
     while True:

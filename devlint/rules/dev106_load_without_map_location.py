@@ -63,7 +63,8 @@ like at its top) of which no file saves weights, as far as its text tells: then 
 what is loaded by a file whose networks no file of such a project that trains or saves has to do with: what it imports
 does not name them, nor do its texts and the settings around where it finds classes by name. A project that was copied
 into another with its license, or with what installs it, stands for itself. Advice is also a load beside programs of the
-same run that bring weights to the CPU before they save them; those nearest to it in the folders are asked.""",
+same run that bring weights, or a whole network, to the CPU before they save them; those nearest to it in the folders
+are asked.""",
     why="""\
 A checkpoint remembers the device of each tensor. One that was saved on a GPU can't be loaded without a GPU, unless
 `map_location` says where its tensors go.""",

@@ -40,6 +40,7 @@ th.save(state, "net.pt")
 def save(net, path):
     torch.save({key: value.cpu() for key, value in net.state_dict().items()}, path)
 """,
+    "the module as a whole": "def save(net, path):\n    torch.save(net.cpu(), path)\n",
     "the module, and back": """\
 class Trainer:
     def save(self, path, device):
