@@ -133,14 +133,14 @@ def forget_dropped(machine: Machine, tensor: Tensor, device: str | None) -> None
 
 
 def note_brought(machine: Machine, tensor: Tensor, device: str, wrapper: str) -> None:
-    """A wrapper takes its input to a device: a move there that was thrown away before made no difference to it."""
+    """A wrapper takes its input to a device: moves there that were thrown away before made no difference to it."""
     dropped = None if tensor.origin is None else tensor.origin.find("dropped")
-    if dropped is None or dropped.note != device:
-        return
-    key = (DroppedMove, dropped.site.key, None, None)
-    told = machine.events.get(key)
-    if isinstance(told, DroppedMove):
-        machine.events[key] = dataclasses.replace(told, brought=wrapper)
+    while dropped is not None:
+        key = (DroppedMove, dropped.site.key, None, None)
+        told = machine.events.get(key)
+        if isinstance(told, DroppedMove) and dropped.note == device:
+            machine.events[key] = dataclasses.replace(told, brought=wrapper)
+        dropped = None if dropped.previous is None else dropped.previous.find("dropped")
 
 
 def _is_shown(machine: Machine, node: ir.ExprStatement, frame: Frame) -> bool:

@@ -36,14 +36,19 @@ def first_of_each(events: Iterable[Event], project: Project) -> list[Event]:
 
 def without_echoes(events: list[Event]) -> list[Event]:
     """Leave out a clash in which a tensor stands where another clash has blamed what put it there, or what was left on
-    the CPU was told where a module was given it; and of what one place puts on a GPU whatever the user says all but the
-    first."""
+    the CPU was told where a module was given it; and of what one place puts on a GPU whatever the user says, or
+    one row is given of what one loader yields, all but the first."""
     clashes = [event for event in events if isinstance(event, MixedDevices)]
     blamed = {(event.world, event.root.key, event.culprit.device) for event in clashes if _blames_a_mark(event)}
     given = {way for event in clashes if _is_given(event) for way in _left(event)}
     put: dict[tuple[Any, ...], Site] = {}
+    batches: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     kept: list[Event] = []
     for event in events:
+        if isinstance(event, MixedDevices):
+            told = event.root, event.cause
+            if any(batches.setdefault(batch, told) != told for batch in _batches(event)):
+                continue
         if isinstance(event, MixedDevices) and not _blames_a_mark(event) and all(o.marks for o in event.operands):
             newest = [(event.world, operand.marks[-1].site.key, operand.device) for operand in event.operands]
             if any(place in blamed for place in newest):
@@ -73,6 +78,13 @@ def _left(event: MixedDevices) -> Iterator[tuple[Any, ...]]:
     for operand in event.operands:
         if operand.device == "cpu" and len(operand.marks) > 1:
             yield event.world, event.root.path, *(mark.site.key for mark in operand.marks)
+
+
+def _batches(event: MixedDevices) -> Iterator[tuple[Any, ...]]:
+    """The loaders of what is still on the CPU, as they yield it, and the row that is to be mended."""
+    for operand in event.operands:
+        if operand.device == "cpu" and operand.marks and operand.marks[-1].kind == "loader":
+            yield event.world, event.root.path, event.root.row, operand.marks[-1].site.key
 
 
 def _first(
