@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.access import assign_attribute, assign_item, path_of
 from devlint.analysis.containers import unpack
+from devlint.analysis.filled_in import opened
 from devlint.analysis.frames import Frame
 from devlint.analysis.leaves import note_replaced
 from devlint.analysis.moves import note_attached, note_rebuilt, note_stored
@@ -25,7 +26,7 @@ def bind(machine: Machine, target: ir.Expr, value: Value, node: ir.Node, frame: 
     if target.__class__ is ir.Name:
         bind_name(machine, target, value, node, frame)
     elif isinstance(target, ir.Attribute):
-        receiver = machine.evaluate(target.value, frame)
+        receiver = opened(machine, machine.evaluate(target.value, frame), target, value, frame)
         if target.name != "data" or not isinstance(receiver, Tensor):  # a move in place keeps nothing
             note_stored(machine, value, node, frame)
         old = receiver.fields.get(target.name) if isinstance(receiver, Instance) else None
@@ -37,7 +38,7 @@ def bind(machine: Machine, target: ir.Expr, value: Value, node: ir.Node, frame: 
             note_replaced(machine, old, value)
         assign_attribute(machine, receiver, target.name, value, node, frame)
     elif isinstance(target, ir.Subscript):
-        receiver = machine.evaluate(target.value, frame)
+        receiver = opened(machine, machine.evaluate(target.value, frame), target, value, frame)
         note_stored(machine, value, node, frame)
         assign_item(machine, receiver, machine.evaluate(target.index, frame), value, target, frame)
     elif isinstance(target, ir.Display):

@@ -32,6 +32,7 @@ from devlint.analysis.values import (
     Const,
     DeviceValue,
     External,
+    FilledIn,
     Function,
     Instance,
     Mapping,
@@ -186,7 +187,9 @@ class Loss:
                 return joined
         if isinstance(a, OneOf) and isinstance(b, OneOf) and a.options == b.options:
             return OneOf(a.options, a.open or b.open)  # asked for under two names
-        if carries_device(a) or carries_device(b) or names_device(a) or names_device(b):
+        if kind is FilledIn or other is FilledIn:
+            self._lose_written(a, b)
+        elif carries_device(a) or carries_device(b) or names_device(a) or names_device(b):
             self.lost = True
             self.named = self.named or any(x.__class__ is DeviceValue or names_device(x) for x in (a, b))
             self._note_either(a, b)
@@ -319,6 +322,18 @@ class Loss:
             return UNKNOWN
         return a
 
+    def _filled_in(self, a: FilledIn, b: FilledIn) -> Value:
+        keys = {**a.written, **b.written}
+        joined = {key: self.values(a.written.get(key, UNKNOWN), b.written.get(key, UNKNOWN)) for key in keys}
+        path = a.path if a.path == b.path else None
+        return FilledIn(path, a.named and path is not None, joined)
+
+    def _lose_written(self, a: Value, b: Value) -> None:
+        """The same of an object into which nothing was written on one side."""
+        for side in (a, b):
+            for value in side.written.values() if isinstance(side, FilledIn) else ():
+                self.values(value, UNKNOWN)
+
     def _scalars(self, a: Scalar, b: Scalar) -> Value:
         if not self.bounds and (a.among is None or a.among != b.among):
             a, b = unbound(a), unbound(b)
@@ -449,6 +464,7 @@ _JOIN: dict[type, Any] = {
     Sequence: Loss._sequences,
     Mapping: Loss._mappings,
     Unknown: Loss._unknowns,
+    FilledIn: Loss._filled_in,
     Scalar: Loss._scalars,
     Instance: Loss._instances,
     External: Loss._externals,

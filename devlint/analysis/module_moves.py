@@ -242,7 +242,7 @@ def _mark_left_behind(machine: Machine, instance: Instance, device: str | None, 
                     machine.store.set(tensor, "device", None)
                 elif not is_weight:
                     _leave_behind(machine, tensor, device, put_at(tensor, instance, name, place), frame, f"{name}[...]")
-                elif tensor.device not in (None, device, POISON):
+                elif tensor.device not in (None, device, POISON) and not _was_placed(tensor):
                     machine.store.set(
                         tensor,
                         "origin",
@@ -250,6 +250,12 @@ def _mark_left_behind(machine: Machine, instance: Instance, device: str | None, 
                             "unregistered", place, frame, machine.tick(), tensor.device, f"self.{name}", tensor.origin
                         ),
                     )
+
+
+def _was_placed(weight: Tensor) -> bool:
+    """Whether the module of a weight was itself moved to the GPU where it is: no move of another has left it there."""
+    origin = weight.origin
+    return origin is not None and origin.kind == "module-moved" and weight.device != "cpu"
 
 
 def _has_any_members(part: Value | None) -> bool:

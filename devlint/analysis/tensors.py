@@ -13,7 +13,7 @@ from devlint.analysis.dispatch import (
     on,
 )
 from devlint.analysis.host import read_pending, to_host
-from devlint.analysis.leaves import NoGradient, gradient_of
+from devlint.analysis.leaves import NoGradient, gradient_of, moved_leaf
 from devlint.analysis.meeting import Part, meet
 from devlint.analysis.missing import read_lost
 from devlint.analysis.ranks import broadcast_rank, product_rank
@@ -126,6 +126,8 @@ def assign_tensor_attribute(
         if origin is not None and origin.kind == "parameter" and None not in (value.device, new.device):
             if value.device != new.device:  # what a parameter was made of lay elsewhere: it goes there by this
                 origin = machine.origin("moved", node, frame, new.device, "", origin)
+        if new.device == value.device and moved_leaf(value) is not None:
+            origin = value.origin  # it has other content now, and is no leaf still
         machine.store.set(value, "device", new.device)
         machine.store.set(value, "origin", origin)
     elif name == "data" and isinstance(new, Unknown):

@@ -91,6 +91,18 @@ class Maybe(Unknown):
         return (a is self.value and is_none(b)) or (b is self.value and is_none(a))
 
 
+class FilledIn(Unknown):
+    """Nothing is known but what the program itself has written into it (`filled_in.py`), by `.name` and `[key]`."""
+
+    __slots__ = ("written",)
+
+    def __init__(self, path: str | None, named: bool, written: dict[str, Value]) -> None:
+        self.path = path
+        self.named = named
+        self.default = None
+        self.written = written
+
+
 class Host(Unknown):
     """What surely is no tensor and leads to none: an environment of gym and what it gives. Nothing else is known."""
 
