@@ -35,7 +35,8 @@ def clashes(text: str) -> bool:
         "class Run:\n    def __init__(self):\n        self.config = read('x')\n        self.config.device = device\n"
         "torch.zeros(2, device=Run().config.device) + torch.zeros(2)\n",
         "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--gpu', action='store_true')\n"
-        "args = parser.parse_args()\nif args.gpu:\n    config.device = device\nelse:\n    config.device = 'cpu'\n" + USE,
+        "args = parser.parse_args()\nif args.gpu:\n    config.device = device\n"
+        "else:\n    config.device = 'cpu'\n" + USE,
         "config.device = device\nconfig.freeze()\n" + USE,
     ],
 )
