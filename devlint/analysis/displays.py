@@ -14,7 +14,7 @@ from devlint.analysis.frames import Frame, Locals
 from devlint.analysis.gpu_numbers import is_chosen
 from devlint.analysis.host import read_pending
 from devlint.analysis.narrowing import narrow
-from devlint.analysis.plain import NotConstant, join_all, key_of, path_text, without_repeats
+from devlint.analysis.plain import NotConstant, join_all, key_of, may_repeat, path_text, without_repeats
 from devlint.analysis.values import (
     MAX_ITEMS,
     STRING,
@@ -53,6 +53,7 @@ def evaluate_display(machine: Machine, node: ir.Display, frame: Frame) -> Value:
             tail += 1
     if node.kind == "set":
         items = without_repeats(items)
+        is_open = is_open or may_repeat(items)
     if len(items) > MAX_ITEMS:
         return Sequence(node.kind, items[:MAX_ITEMS], True)
     made = Sequence(node.kind, items, is_open)
@@ -143,6 +144,7 @@ def evaluate_comprehension(machine: Machine, node: ir.Comprehension, frame: Fram
         return table
     if node.kind == "set":
         values = without_repeats(values)
+        state["open"] = state["open"] or may_repeat(values)
     made = Sequence(node.kind, values[:MAX_ITEMS], state["open"] or len(values) > MAX_ITEMS)
     made.counted = state["counted"] and len(node.generators) == 1
     made.sifted = state["sifted"]

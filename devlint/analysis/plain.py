@@ -343,6 +343,18 @@ def without_repeats(items: Iterable[Value]) -> list[Value]:
     return found
 
 
+def may_repeat(items: list[Value]) -> bool:
+    """Whether some items of a set may be equal: nobody knows how many there are then."""
+    if len(items) < 2:
+        return False
+    try:
+        for item in items:
+            key_of(item)
+    except NotConstant:
+        return True
+    return False
+
+
 def sequence(kind: str, items: list[Value], open: bool = False) -> Sequence:
     """Return a container that keeps apart as many items as containers do."""
     return Sequence(kind, items[:MAX_ITEMS], open or len(items) > MAX_ITEMS)

@@ -19,6 +19,7 @@ from devlint.analysis.plain import (
     index_number,
     join_all,
     lower,
+    may_repeat,
     without_repeats,
 )
 from devlint.analysis.plain_types import type_name
@@ -257,7 +258,8 @@ class _Ranked:
 
 @on(METHODS, "add")
 def _add(machine: Machine, value: Sequence, call: Call) -> Value:
-    rewrite(machine, value, without_repeats([*value.items, *call.positional[:1]]), value.open or call.open)
+    items = without_repeats([*value.items, *call.positional[:1]])
+    rewrite(machine, value, items, value.open or call.open or may_repeat(items))
     return NONE
 
 
@@ -265,7 +267,8 @@ def _add(machine: Machine, value: Sequence, call: Call) -> Value:
 def _update(machine: Machine, value: Sequence, call: Call) -> Value:
     for other in call.positional:
         more = items_of(machine, other, call.node, call.frame)
-        rewrite(machine, value, without_repeats([*value.items, *more.items]), value.open or more.open)
+        items = without_repeats([*value.items, *more.items])
+        rewrite(machine, value, items, value.open or more.open or may_repeat(items))
     return NONE
 
 
