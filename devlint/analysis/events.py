@@ -211,7 +211,7 @@ class DeviceUnavailable(Event):
     `further`: how many more uses follow in the program, and `covered` where these are. `cause`: whether it comes after
     another that ended the run.
     `spread`: how the class or function around it takes the first GPU and this one. `clash`: what meets there, where a
-    machine has one, because of it.
+    machine has one, because of it. `within`: the row in which the function around it begins.
     """
 
     device: str = "cuda"
@@ -232,6 +232,7 @@ class DeviceUnavailable(Event):
     visible: str | None = None  # the text of CUDA_VISIBLE_DEVICES where the program set it
     spread: Literal["", "counted", "named"] = ""
     clash: MixedDevices | None = None
+    within: int = 0
 
 
 @dataclass(frozen=True, slots=True)

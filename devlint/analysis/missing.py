@@ -72,6 +72,7 @@ def unavailable(
         is_visible_by_option=is_chosen(machine, state.environment.get("CUDA_VISIBLE_DEVICES")),
         cause="" if state.alive or (index and literal) or _writes_index(node, index) else "follows",
         spread=spread(machine, site.path, node, index),
+        within=machine.stack[-1].at.lineno if machine.stack else 0,
     )
     if asks_aside(kind, operation):
         return gone(machine)

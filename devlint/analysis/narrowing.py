@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.access import path_of, truth
 from devlint.analysis.environment import note_launcher
+from devlint.analysis.placeholders import forget_placeholder
 from devlint.analysis.values import NONE, PRESENT, Const, Instance, Maybe, Scalar, Tensor, Unknown, Value
 from devlint.syntax import ir
 from devlint.syntax.walk import walk
@@ -29,6 +30,9 @@ def narrow(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> None:
         note_launcher(machine, test, frame, holds)
         if test.operator == ("in" if holds else "not-in"):
             _bind_one_of(machine, test, frame)
+        if test.operator == ("==" if holds else "!="):
+            forget_placeholder(machine, test.left, test.right, frame)
+            forget_placeholder(machine, test.right, test.left, frame)
         if isinstance(test.right, ir.Const) and test.right.value is None and test.operator in _EQUALITIES:
             is_there = _EQUALITIES[test.operator] is not holds
             asked_of = test.left.target if isinstance(test.left, ir.Walrus) else test.left

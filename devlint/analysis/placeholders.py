@@ -1,4 +1,5 @@
-"""Empty tensors that stand in attributes until something is joined to them, and who else may put another there."""
+"""Tensors that stand in attributes until something takes their place: empty ones to which it is joined, and who else
+may put another there; ones of a single element, which an input of another size replaces."""
 
 from __future__ import annotations
 
@@ -6,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.classes import external_bases, mro
 from devlint.analysis.values import Class, Instance, Tensor
+from devlint.analysis.visiting import held
 from devlint.syntax import ir
-from devlint.syntax.walk import walk
+from devlint.syntax.walk import last_name, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +33,48 @@ def is_untouched(machine: Machine, tensor: Tensor, written: ir.Attribute, frame:
     if not machine.protocol and _CALL_NO_HOOKS.issuperset(external_bases(owner.cls)):
         return True
     return _only_grows(machine, owner.cls, written.name)
+
+
+def forget_placeholder(machine: Machine, asked: ir.Expr, other: ir.Expr, frame: Frame) -> None:
+    """A condition proves that a tensor in an attribute has the size of something else: `self.grid.shape == x.shape`.
+    One that was made with a single element was replaced by an earlier input; where that is nobody knows."""
+    index: object = None
+    if isinstance(asked, ir.Subscript):
+        index = getattr(asked.index, "value", ...)
+        asked = asked.value
+    elif isinstance(asked, ir.Call):
+        index = getattr(asked.args[0], "value", ...) if asked.args else None
+        asked = asked.function
+    if not isinstance(asked, ir.Attribute) or asked.name not in ("shape", "size") or isinstance(other, ir.Const):
+        return
+    written = asked.value
+    owner = held(written.value, frame) if isinstance(written, ir.Attribute) else None
+    if not isinstance(owner, Instance) or not isinstance(written, ir.Attribute):
+        return
+    tensor = owner.fields.get(written.name)
+    if isinstance(tensor, Tensor) and _is_single(tensor, index):
+        machine.store.put(owner.fields, written.name, Tensor(None, tensor.rank))
+        machine.store.epoch += 1
+
+
+_OF_SIZES = frozenset({"zeros", "ones", "empty", "rand", "randn"})
+"""Functions that are given nothing but the size of what they make."""
+
+
+def _is_single(tensor: Tensor, index: object) -> bool:
+    """Whether a tensor was made with one element along a dimension, or none, as it is written down, or altogether."""
+    origin = tensor.origin.find("factory") if tensor.origin is not None else None
+    if origin is None or not isinstance(origin.node, ir.Call) or last_name(origin.node.function) not in _OF_SIZES:
+        return False
+    written = [
+        part for given in origin.node.args for part in (given.items if isinstance(given, ir.Display) else [given])
+    ]
+    sizes = [part.value for part in written if isinstance(part, ir.Const)]
+    if len(sizes) != len(written) or not all(isinstance(size, int) for size in sizes):
+        return False
+    if index is None:
+        return all(size in (0, 1) for size in sizes)
+    return isinstance(index, int) and -len(sizes) <= index < len(sizes) and sizes[index] in (0, 1)
 
 
 def _only_grows(machine: Machine, cls: Class, name: str) -> bool:

@@ -140,7 +140,7 @@ def _numbered(event: DeviceUnavailable, project: Project) -> tuple[Any, ...] | N
     source = project.source(event.root.path)
     cell = 0 if source is None else source.segment(event.root.row)
     less = (event.is_option, event.unasked, event.spread, event.evidence, event.visible, event.is_visible_by_option)
-    return event.root.path, cell, event.site.path, event.function, event.device, event.hidden, event.guarded, *less
+    return event.root.path, cell, event.site.path, event.within, event.device, event.hidden, event.guarded, *less
 
 
 def _branch(event: NameUnbound) -> tuple[Any, ...] | None:
