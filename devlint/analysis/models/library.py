@@ -88,7 +88,9 @@ def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = N
     if row.effect == "model":
         return UNKNOWN
     if row.effect == "numpy" and row.result == "array" and arguments.positional:
-        if isinstance(arguments.positional[0], (Const, Scalar, Unknown)):
+        if isinstance(arguments.positional[0], (Const, Scalar)):
+            return Array(0)  # of a number
+        if isinstance(arguments.positional[0], Unknown):
             return Array()  # whatever it is given
     if not _may_apply(row, arguments):
         makes_array = row.result == "array" and row.rank != "unknown" and not may_be_delegated(row, arguments)
