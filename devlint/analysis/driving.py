@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from devlint.analysis.entries import is_program
+from devlint.analysis.entries import is_for_tests, is_program
 from devlint.analysis.project import Project
 from devlint.analysis.staying import moves
 from devlint.syntax import ir
-from devlint.syntax.walk import called_names, calls, dotted, names_cpu
+from devlint.syntax.walk import called_names, calls, dotted, names_cpu, walk
 
 _SETTERS: Final = {
     "torch.set_default_device": ("default_device",),
@@ -51,9 +51,23 @@ class Driving:
     def is_self_test(self, path: str) -> bool:
         """Whether what a file does as a program is a trial of what others import from it: it names no device and moves
         nothing, while around it something does. What such a trial reaches on the CPU is not its own."""
+        if self.tries_others(path):
+            return True
         if path not in self.importers or moves(self._project, path):
             return False
         return self.is_program(path) and not self.stays_on_cpu(path)
+
+    def tries_others(self, path: str) -> bool:
+        """Whether a file has tests that move nothing: what they try out on the CPU is there for any device."""
+        return is_for_tests(path, self._project.root) and not moves(self._project, path)
+
+    def tried_out(self, path: str, reached: Sequence[ir.Node]) -> list[ir.Node]:
+        """What a file with such tests reached, and does not stand in it: it is entered as if there were none."""
+        module = self._project.module(path)
+        if not reached or module is None or not self.tries_others(path):
+            return []
+        own = set(walk(module.body))
+        return [node for node in reached if node not in own]
 
     def chosen_among(self, path: str) -> set[str]:
         """The names that the programs call which import a file and move something, and those that functions and classes
@@ -108,7 +122,8 @@ class Driving:
         names a device, asks for one or moves anything.
 
         An export copies its network into a file of its own, builds it, and writes down what it computed: nobody takes
-        such a module to a GPU, though it would not stand it. A file that no program imports may be anybody's.
+        such a module to a GPU, though it would not stand it. A file that no program imports may be anybody's, and so
+        may one that tests do.
         """
         if not self.importers.get(path):
             return False
@@ -116,7 +131,7 @@ class Driving:
         while waiting:
             file = waiting.pop()
             above = self.importers.get(file, set())
-            runs = not above and self.is_program(file)
+            runs = not above and self.is_program(file) and not self.tries_others(file)
             if not (above or runs):
                 return False
             used = used or runs

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value
+from devlint.analysis.applied import enter_function, is_function
 from devlint.analysis.built import build_once
 from devlint.analysis.calls import invoke
 from devlint.analysis.choices import cpu_is_assumed
@@ -123,6 +124,8 @@ def protocol_entries(machine: Machine, namespace: Namespace) -> Iterator[Entry]:
             is_new = value.node not in machine.visited
             if is_module and (is_new or value.node not in machine.sighted):
                 yield Entry("class", value.node, _module_run(machine, value, frame))
+            if is_new and is_function(value):
+                yield Entry("class", value.node, _applied_run(machine, value, frame))
             if is_new:
                 yield from _method_entries(machine, value, frame)
     for function, cls in list(namespace.handed):
@@ -170,6 +173,15 @@ def _function_entry(machine: Machine, function: Function, frame: Frame) -> Entry
         invoke(machine, function, arguments, None)
 
     return Entry("function", function.node, run)
+
+
+def _applied_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None]:
+    def run() -> None:
+        if not is_for_tests(frame.namespace.path, machine.project.root) and not cpu_is_assumed(machine):
+            machine.given_device = accelerator(machine)
+            enter_function(machine, cls, machine.given_device, frame)
+
+    return run
 
 
 def accelerator(machine: Machine) -> str:

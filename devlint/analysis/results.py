@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +32,7 @@ from devlint.analysis.values import (
     Scalar,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     const,
     constant,
@@ -441,8 +443,16 @@ def nesting(value: Value) -> int | None:
             return SOME_RANK
         inner = nesting(value.items[0])
         return SOME_RANK if inner is None or inner >= SOME_RANK else inner + 1
-    if isinstance(value, (Const, Scalar)):
+    if isinstance(value, (Const, Scalar)) or _is_dimension(value):
         return 0
     if isinstance(value, (Tensor, Array)):
         return value.rank
     return None
+
+
+def _is_dimension(value: Value) -> bool:
+    """Whether it is an entry of a shape of what nobody knows: `x.shape[0]`, also taken out by its place in a tuple."""
+    return isinstance(value, Unknown) and value.path is not None and _DIMENSION.search(value.path) is not None
+
+
+_DIMENSION: Final = re.compile(r"\.shape\[-?\d+\]$")

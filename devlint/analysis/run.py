@@ -212,6 +212,9 @@ class _Runner:
             if among is not None or last is None or not taken_over(path, last, now):
                 count = len(now.machine.visited)
                 self._run_entries(path, last, now, deadline, among)
+                new = _newest(now.machine.visited, count)
+                for node in self.driving.tried_out(path, new):
+                    now.machine.visited.pop(node)
                 now.reached[path] = now.reached.get(path, ()) + _newest(now.machine.visited, count)
         except RecursionError:
             self._fail(path, "its analysis nests too deeply")

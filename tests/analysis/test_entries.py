@@ -689,6 +689,44 @@ def test_a_default_that_another_file_chooses_may_hold_by_protocol(given: str, co
     assert [finding.code for finding in check(paths, Config(root=tmp_path))] == codes
 
 
+TRIED = """\
+import torch
+from torch import nn
+class Scale(nn.Module):
+    def forward(self, x):
+        return x * torch.arange(3)
+class Shift(nn.Module):
+    def forward(self, x):
+        return x + torch.ones(3)
+def spread(x):
+    return torch.zeros(3, device=x.device) + torch.ones(3)
+"""
+TESTS = """\
+import unittest
+import torch
+from zoom import Shift, spread
+class Tests(unittest.TestCase):
+    def test_shift(self):
+        self.assertEqual(len(Shift()(torch.ones(3))), 3)
+    def test_spread(self):
+        spread(torch.ones(3))
+"""
+
+
+@pytest.mark.parametrize("guard", ["", "if __name__ == '__main__':\n    unittest.main()\n"])
+@pytest.mark.parametrize("names", [["zoom.py", "tests/test_zoom.py"], ["zoom.py", "test_before.py"]])
+def test_what_tests_try_out_on_the_cpu_is_entered(names: list[str], guard: str, tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    for name, text in zip(names, (TRIED, TESTS + guard), strict=True):
+        (tmp_path / name).write_text(text)
+    found = check(sorted(tmp_path.rglob("*.py")), Config(root=tmp_path))
+    assert [(finding.code, finding.location.start.row) for finding in found] == [
+        ("DEV303", 5),
+        ("DEV303", 8),
+        ("DEV303", 10),
+    ]
+
+
 @pytest.mark.parametrize(("kind", "codes"), [("cuda.FloatTensor", []), ("DoubleTensor", ["DEV303"])])
 def test_a_default_type_that_a_program_sets_may_hold_by_protocol(kind: str, codes: list[str], tmp_path: Path) -> None:
     program = f"import torch\ntorch.set_default_tensor_type('torch.{kind}')\nimport layers\nprint(layers.width)\n"
