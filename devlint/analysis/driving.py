@@ -51,7 +51,7 @@ class Driving:
     def is_self_test(self, path: str) -> bool:
         """Whether what a file does as a program is a trial of what others import from it: it names no device and moves
         nothing, while around it something does. What such a trial reaches on the CPU is not its own."""
-        if self.tries_others(path):
+        if self.tries_others(path) or self._shows_others(path):
             return True
         if path not in self.importers or moves(self._project, path):
             return False
@@ -60,6 +60,14 @@ class Driving:
     def tries_others(self, path: str) -> bool:
         """Whether a file has tests that move nothing: what they try out on the CPU is there for any device."""
         return is_for_tests(path, self._project.root) and not moves(self._project, path)
+
+    def _shows_others(self, path: str) -> bool:
+        """Whether a file is a document that moves nothing, and shows what others, which move something, import too."""
+        source = self._project.source(path)
+        if source is None or source.kind == "python" or moves(self._project, path):
+            return False
+        shown = (self.importers.get(file, set()) - {path} for file in self.imports.get(path, ()))
+        return any(moves(self._project, other) for others in shown for other in others)
 
     def tried_out(self, path: str, reached: Sequence[ir.Node]) -> list[ir.Node]:
         """What a file with such tests reached, and does not stand in it: it is entered as if there were none."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value
 from devlint.analysis.applied import enter_function, is_function
+from devlint.analysis.asked_places import placed_inputs
 from devlint.analysis.built import build_once
 from devlint.analysis.calls import invoke
 from devlint.analysis.choices import cpu_is_assumed
@@ -169,10 +170,17 @@ def _function_entry(machine: Machine, function: Function, frame: Frame) -> Entry
         if is_for_tests(frame.namespace.path, machine.project.root):
             machine.given_device = None  # what a test is given its fixtures make
         set_up(machine, None, None, function)
-        arguments = Call([], given(machine, None, None, function), node, frame, open=True)
-        invoke(machine, function, arguments, None)
+        known = _placed(machine, function, frame) | given(machine, None, None, function)
+        invoke(machine, function, Call([], known, node, frame, open=True), None)
 
     return Entry("function", function.node, run)
+
+
+def _placed(machine: Machine, function: Function, frame: Frame) -> dict[str, Value]:
+    """The inputs that a function says may be anywhere, unless they are made by fixtures."""
+    if machine.given_device is None or cpu_is_assumed(machine):
+        return {}
+    return placed_inputs(machine, function, accelerator(machine), frame)
 
 
 def _applied_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None]:
@@ -313,7 +321,8 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
     """Call a method that nobody in sight calls, on an instance built with unknown arguments."""
     if is_for_tests(frame.namespace.path, machine.project.root):
         machine.given_device = None
-    call = Call([], fixtures(method.node), method.node, frame, open=True)
+    known = _placed(machine, method, frame) | fixtures(method.node)
+    call = Call([], known, method.node, frame, open=True)
     if method.kind == "staticmethod":
         invoke(machine, method, call, None)
         return
@@ -348,9 +357,8 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
     if instance.module is None:
         _forget_what_others_move(machine, cls, instance, method)
     set_up(machine, cls, instance, method)
-    call_value(
-        machine, Bound(method, instance), Call([], given(machine, cls, instance, method), method.node, frame, open=True)
-    )
+    known |= given(machine, cls, instance, method)
+    call_value(machine, Bound(method, instance), Call([], known, method.node, frame, open=True))
 
 
 def _forget_what_others_move(machine: Machine, cls: Class, instance: Instance, entered: Function) -> None:

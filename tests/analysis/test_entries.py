@@ -727,6 +727,30 @@ def test_what_tests_try_out_on_the_cpu_is_entered(names: list[str], guard: str, 
     ]
 
 
+LENS = "from zoom import Scale, Shift, spread\n"
+MOVES = "import torch\nfrom lens import Scale\nprint(Scale().cuda()(torch.ones(3)))\n"
+SHOWS = """\
+```python
+import torch
+from lens import Shift, spread
+print(Shift()(torch.ones(3)), spread(torch.ones(3)))
+```
+"""
+
+
+@pytest.mark.parametrize(("around", "rows"), [(True, [8, 10]), (False, [])])
+def test_what_a_document_shows_on_the_cpu_is_entered_if_others_move(
+    around: bool, rows: list[int], tmp_path: Path
+) -> None:
+    (tmp_path / "zoom.py").write_text(TRIED)
+    (tmp_path / "lens.py").write_text(LENS)
+    (tmp_path / "tour.md").write_text(SHOWS)
+    if around:
+        (tmp_path / "program.py").write_text(MOVES)
+    found = check(sorted(tmp_path.iterdir()), Config(root=tmp_path))
+    assert [f.location.start.row for f in found if f.code == "DEV303" and f.location.start.row > 5] == rows
+
+
 @pytest.mark.parametrize(("kind", "codes"), [("cuda.FloatTensor", []), ("DoubleTensor", ["DEV303"])])
 def test_a_default_type_that_a_program_sets_may_hold_by_protocol(kind: str, codes: list[str], tmp_path: Path) -> None:
     program = f"import torch\ntorch.set_default_tensor_type('torch.{kind}')\nimport layers\nprint(layers.width)\n"
