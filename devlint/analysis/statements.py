@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.access import binary, iterate
 from devlint.analysis.arms import is_arm_for_gpu
+from devlint.analysis.assumed_sizes import rests_on_size
 from devlint.analysis.binding import annotated, bind
 from devlint.analysis.calls import invoke
 from devlint.analysis.checks import note_assertion, note_raise, raises
@@ -146,6 +147,12 @@ def augment(machine: Machine, node: ir.Augment, frame: Frame) -> None:
     bind(machine, node.target, result, node, frame)
 
 
+def _raises_by_size(machine: Machine, node: ir.If, truth: bool, frame: Frame) -> bool:
+    """Whether the side that is taken raises, since something is assumed to hold items."""
+    chosen = node.body if truth else node.orelse
+    return bool(chosen) and isinstance(chosen[-1], ir.Raise) and rests_on_size(machine, node.test, frame)
+
+
 @executes(ir.If)
 def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
     """`if`: one side where the world decides, else both."""
@@ -156,19 +163,20 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
     weighed, weighs = machine.weighed, machine.weighs
     machine.weighed, machine.weighs = before
     if decision.truth is not None:
-        narrow(machine, node.test, frame, decision.truth)
-        if not decision.truth and node.body and isinstance(node.body[0], (ir.Import, ir.ImportFrom)):
+        truth = decision.truth is not _raises_by_size(machine, node, decision.truth, frame)
+        narrow(machine, node.test, frame, truth)
+        if not truth and node.body and isinstance(node.body[0], (ir.Import, ir.ImportFrom)):
             if outside_path(node.test, frame) in TYPE_CHECKING_NAMES:
                 defer_imports(machine, node.body, frame)
-        if not decision.truth and node.body and isinstance(node.body[-1], ir.Return):
+        if not truth and node.body and isinstance(node.body[-1], ir.Return):
             frame.guarded = True
-        chosen = node.body if decision.truth else node.orelse
+        chosen = node.body if truth else node.orelse
         raised = raises(chosen)
         if raised is not None:
-            note_raise(machine, node.test, decision.truth, raised, frame)
+            note_raise(machine, node.test, truth, raised, frame)
         guards = machine.guards
-        machine.guards += is_arm_for_gpu(machine, node.test, frame, decision.truth)
-        machine.guards += decision.truth and _is_for_gpus(machine, node, frame)
+        machine.guards += is_arm_for_gpu(machine, node.test, frame, truth)
+        machine.guards += truth and _is_for_gpus(machine, node, frame)
         signal: Signal | None = RAISE
         try:
             signal = branch(machine, chosen, frame)
@@ -176,7 +184,7 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
         finally:
             machine.guards = guards
             if weighed or weighs:
-                if passes(machine, node, decision.truth, signal, mark, began, frame):
+                if passes(machine, node, truth, signal, mark, began, frame):
                     machine.passing = True
                 else:
                     machine.weighed, machine.weighs = machine.weighed or weighed, machine.weighs | weighs
@@ -392,7 +400,7 @@ def assert_statement(machine: Machine, node: ir.Assert, frame: Frame) -> Signal 
     forget_evidence(machine, known)
     if decision.truth:
         machine.weighed, machine.weighs = weighed, weighs  # no round that goes on has another answer
-    if decision.truth is False:
+    if decision.truth is False and not rests_on_size(machine, node.test, frame):
         if isinstance(node.test, ir.Compare) and machine.missed is node.test:
             tell_missing_key(machine, node.test.left, node.test.right, node.test, frame, "AssertionError")
         else:
