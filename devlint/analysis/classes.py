@@ -307,7 +307,10 @@ def _by_own_new(machine: Machine, cls: Class, function: Function, call: Call) ->
 def _initialise(machine: Machine, cls: Class, instance: Instance, call: Call) -> None:
     """Run `__init__`, or what stands for it, on a new instance."""
     init = find(cls, "__init__")
-    if init is not None:
+    if init is not None and isinstance(init[1], Class) and _built_by_torch(cls, init[1]):
+        call_value(machine, Bound(init[0], instance), call.with_arguments([]))  # by way of torch's, which hands on none
+        call_method(machine, Super(init[1], instance), "__init__", call)
+    elif init is not None:
         call_value(machine, Bound(init[0], instance), call)
         if instance.module is not None and isinstance(init[0], Unknown):
             machine.store.set(instance.module, "unsure", True)  # a decorator that isn't known hides what it registers
@@ -319,6 +322,12 @@ def _initialise(machine: Machine, cls: Class, instance: Instance, call: Call) ->
         initialise_external(machine, cls, instance, call)
         if instance.module is not None:
             call_method(machine, Super(cls, instance), "__init__", call)
+
+
+def _built_by_torch(cls: Class, owner: Class) -> bool:
+    """Whether a layer of torch comes before the class whose `__init__` this is: `class Stages(nn.ModuleList, Own)`."""
+    before = [base.path for base in mro(cls)[: mro(cls).index(owner)] if isinstance(base, External)]
+    return any(path.startswith("torch.nn.") and path != "torch.nn.Module" for path in before)
 
 
 def bare_instance(machine: Machine, cls: Class, call: Call) -> Instance:
