@@ -49,7 +49,8 @@ class Frame:
     `names`: its variables. `outer`: the enclosing activation. `returns`: join of the values returned on branches that
     left; `return_keys`: the conditions under which they left; `returns_in_loop`: a loop was left so, of which
     there may be more rounds than were run. `loops`: how many loops are around the running
-    statement, `loop_sites` their nodes. `branches`: how many `if`s; `guarded`: an `if` that would have left is passed.
+    statement, `loop_sites` their nodes; `rounds`: where in the log of the store the running ones of them began, and the
+    running round. `branches`: how many `if`s; `guarded`: an `if` that would have left is passed.
     `settled`: the choices that are answered until this activation ends, since the other answer has left it.
     `leaving`: what was written on ways that left the running loop or round by `break` and `continue`, and whether
     the condition varies from round to round. `is_manager`: of
@@ -69,6 +70,7 @@ class Frame:
         "returns_in_loop",
         "yields",
         "loops",
+        "rounds",
         "tick",
         "globals",
         "nonlocals",
@@ -92,6 +94,7 @@ class Frame:
         self.returns_in_loop = False
         self.yields: list[Value] | None = None
         self.loops: list[ir.Node] = []
+        self.rounds: dict[ir.Node, tuple[int, int]] = {}
         self.tick = tick
         self.globals: frozenset[str] = frozenset()
         self.nonlocals: frozenset[str] = frozenset()

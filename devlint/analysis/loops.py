@@ -82,6 +82,7 @@ def loop(
             signal = _rounds(machine, items, is_open, body, node, frame)
         finally:
             frame.loops.pop()
+            frame.rounds.pop(node, None)
             machine.round_began, machine.guards = began, guards
             left, frame.leaving = frame.leaving, outer
             machine.weighed = machine.weighed or weighed or (bool(machine.weighs) and not frame.loops)
@@ -122,6 +123,7 @@ def _rounds(
         count += 1
         mark, began, grown = store.mark(), birth(), machine.grown
         machine.round_began = began
+        frame.rounds[node] = start, mark
         signal = body(item)
         if signal is not None and signal is not CONTINUE:
             return signal
@@ -146,9 +148,11 @@ def _rounds(
         if machine.passing:
             widen_counted(machine, node, start, frame)
         return None
+    frame.rounds[node] = start, store.mark()
     left = _later_round(machine, stands, body, frame)
     if left is not None or is_open or stands is items[count - 1]:
         return left
+    frame.rounds[node] = start, store.mark()
     return _later_round(machine, items[-1], body, frame)  # what is done in the last round alone
 
 

@@ -103,16 +103,16 @@ def statements_of(body: list[Any], test: ir.Node | None) -> Iterator[tuple[Any, 
 def assigned_in(loop: ir.Node) -> set[str]:
     """The names and dotted attributes that a loop assigns to, itself or an item of them."""
     if isinstance(loop, ir.Comprehension):
-        return {name for generator in loop.generators for name in _target_names(generator.target)}
+        return {name for generator in loop.generators for name in target_names(generator.target)}
     if not isinstance(loop, (ir.For, ir.While)):
         return set()
-    found = set(_target_names(loop.target)) if isinstance(loop, ir.For) else set()
+    found = set(target_names(loop.target)) if isinstance(loop, ir.For) else set()
     for statement, _ in statements_of(loop.body, None):
         targets = statement.targets if isinstance(statement, ir.Assign) else []
         if isinstance(statement, (ir.Augment, ir.For)):
             targets = [statement.target]
         for target in targets:
-            found.update(_target_names(target))
+            found.update(target_names(target))
             while isinstance(target, ir.Subscript):
                 target = target.value
             found.add(dotted(target))
@@ -154,7 +154,7 @@ def is_read_again(body: list[Any], statement: ir.Node, name: str) -> bool:
 
 def _binds_first(loop: ir.For | ir.While, name: str) -> bool:
     """Whether each round of a loop binds a name before it reads it."""
-    if isinstance(loop, ir.For) and name in set(_target_names(loop.target)):
+    if isinstance(loop, ir.For) and name in set(target_names(loop.target)):
         return True
     if isinstance(loop, ir.While) and _mentions(loop.test, name):
         return False
@@ -178,11 +178,11 @@ def _called(call: ir.Call) -> str:
 
 def _bound_by(statement: Any) -> set[str]:
     if isinstance(statement, ir.Assign):
-        return {name for target in statement.targets for name in _target_names(target)}
+        return {name for target in statement.targets for name in target_names(target)}
     if isinstance(statement, ir.For):
-        return set(_target_names(statement.target))
+        return set(target_names(statement.target))
     if isinstance(statement, ir.With):
-        return {name for _, target in statement.items if target is not None for name in _target_names(target)}
+        return {name for _, target in statement.items if target is not None for name in target_names(target)}
     if isinstance(statement, (ir.Function, ir.Class)):
         return {statement.name}
     if isinstance(statement, (ir.Import, ir.ImportFrom)):
@@ -190,14 +190,14 @@ def _bound_by(statement: Any) -> set[str]:
     return set()
 
 
-def _target_names(target: Any) -> Iterator[str]:
+def target_names(target: Any) -> Iterator[str]:
     if isinstance(target, ir.Name):
         yield target.id
     elif isinstance(target, ir.Display):
         for part in target.items:
-            yield from _target_names(part)
+            yield from target_names(part)
     elif isinstance(target, ir.Starred):
-        yield from _target_names(target.value)
+        yield from target_names(target.value)
 
 
 def _names_device(value: Any) -> bool:

@@ -79,6 +79,8 @@ class Project:
         """The names that a loop binds, by loop."""
         self.shifted: dict[ir.Node, frozenset[str]] = {}
         """The containers that a loop writes at more than one index or key, by loop."""
+        self.mapped: dict[ir.Node, frozenset[tuple[str, str]]] = {}
+        """The places in containers that a loop writes: container and index or key, by loop."""
         self.counted: dict[ir.Node, frozenset[str]] = {}
         """The names that a loop computes from what changes in each round, by loop."""
         self.bindings: dict[ir.Module, dict[str, list[int]]] = {}

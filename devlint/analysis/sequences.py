@@ -23,6 +23,7 @@ from devlint.analysis.plain import (
     sequence,
 )
 from devlint.analysis.sets import combine_sets
+from devlint.analysis.unvisited import unvisited
 from devlint.analysis.values import (
     MAX_ITEMS,
     NONE,
@@ -112,7 +113,8 @@ def sequence_item(machine: Machine, value: Sequence, index: Value, node: ir.Node
             if value.kind in ("list", "tuple"):
                 raise Crash("TypeError")
             return UNKNOWN
-        return any_item(machine, value)
+        before = unvisited(machine, value, node, frame)
+        return any_item(machine, value if before is None else Sequence(value.kind, before, value.open))
     if value.open:
         known = 0 <= position < len(value.items) - value.tail or -value.tail <= position < 0
         return value.items[position] if known else any_item(machine, value)
