@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.names import target_names
+from devlint.analysis.names import bound_by, target_names
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted, walk
 
@@ -22,9 +22,10 @@ def unvisited(machine: Machine, value: Sequence, node: ir.Node, frame: Frame) ->
     loop = frame.loops[-1]
     began = frame.rounds.get(loop)
     log = machine.store.log
-    if began is None or log is None or not isinstance(loop, ir.For):
+    if began is None or log is None or not isinstance(loop, (ir.For, ir.While)):
         return None
-    if node.index.id not in target_names(loop.target) or not _writes(machine, loop, node):
+    counted = target_names(loop.target) if isinstance(loop, ir.For) else bound_by(loop.body)
+    if node.index.id not in counted or not _writes(machine, loop, node):
         return None
     start, mark = began
     if any(entry[0] is value and entry[1] == "items" for entry in log[mark:]):
@@ -36,7 +37,7 @@ def unvisited(machine: Machine, value: Sequence, node: ir.Node, frame: Frame) ->
     return None
 
 
-def _writes(machine: Machine, loop: ir.For, node: ir.Subscript) -> bool:
+def _writes(machine: Machine, loop: ir.For | ir.While, node: ir.Subscript) -> bool:
     """Whether a loop writes to a place that is named like this one."""
     mapped = machine.project.mapped.get(loop)
     if mapped is None:
