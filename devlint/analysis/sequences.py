@@ -113,11 +113,10 @@ def sequence_item(machine: Machine, value: Sequence, index: Value, node: ir.Node
             if value.kind in ("list", "tuple"):
                 raise Crash("TypeError")
             return UNKNOWN
-        before = unvisited(machine, value, node, frame)
-        return any_item(machine, value if before is None else Sequence(value.kind, before, value.open))
+        return _any_left(machine, value, node, frame)
     if value.open:
         known = 0 <= position < len(value.items) - value.tail or -value.tail <= position < 0
-        return value.items[position] if known else any_item(machine, value)
+        return value.items[position] if known else _any_left(machine, value, node, frame)
     if not -len(value.items) <= position < len(value.items):
         if value.counted:
             too_few(machine, max(position, 0), "IndexError", f"{value.kind} index out of range", node, frame)
@@ -146,6 +145,12 @@ def argument(machine: Machine, value: Arguments, index: Value, node: ir.Node, fr
 def iterate_arguments(machine: Machine, value: Arguments, node: ir.Node, frame: Frame, wanted: int) -> Iteration:
     """All arguments are texts."""
     return Iteration(list(value.items) or [STRING], True)
+
+
+def _any_left(machine: Machine, value: Sequence, node: ir.Node, frame: Frame) -> Value:
+    """The item at an unknown position: of a list that a loop goes through, one that it has not come to."""
+    before = unvisited(machine, value, node, frame)
+    return any_item(machine, value if before is None else Sequence(value.kind, before, value.open))
 
 
 def any_item(machine: Machine, value: Sequence) -> Value:
