@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.names import bound_by, target_names
+from devlint.analysis.names import target_names
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted, walk
 
@@ -24,7 +24,7 @@ def unvisited(machine: Machine, value: Sequence, node: ir.Node, frame: Frame) ->
     log = machine.store.log
     if began is None or log is None or not isinstance(loop, (ir.For, ir.While)):
         return None
-    counted = target_names(loop.target) if isinstance(loop, ir.For) else bound_by(loop.body)
+    counted = set(target_names(loop.target)) if isinstance(loop, ir.For) else _counted(loop)
     if node.index.id not in counted or not _writes(machine, loop, node):
         return None
     start, mark = began
@@ -35,6 +35,12 @@ def unvisited(machine: Machine, value: Sequence, node: ir.Node, frame: Frame) ->
             items: list[Value] = old
             return items
     return None
+
+
+def _counted(loop: ir.While) -> set[str]:
+    """The names that a loop counts up or down itself."""
+    counted = (part.target for part in loop.body if isinstance(part, ir.Augment))
+    return {target.id for target in counted if isinstance(target, ir.Name)}
 
 
 def _writes(machine: Machine, loop: ir.For | ir.While, node: ir.Subscript) -> bool:
