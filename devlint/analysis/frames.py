@@ -48,9 +48,9 @@ class Frame:
 
     `names`: its variables. `outer`: the enclosing activation. `returns`: join of the values returned on branches that
     left; `return_keys`: the conditions under which they left; `returns_in_loop`: a loop was left so, of which
-    there may be more rounds than were run. `loops`: how many loops are around the running
-    statement, `loop_sites` their nodes; `rounds`: where in the log of the store the running ones of them began, and the
-    running round. `branches`: how many `if`s; `guarded`: an `if` that would have left is passed.
+    there may be more rounds than were run. `loops`: the loops around the running statement; `rounds`: where in the
+    log of the store each of them began, and its running round. `branches`: how many `if`s;
+    `guarded`: an `if` that would have left is passed.
     `settled`: the choices that are answered until this activation ends, since the other answer has left it.
     `leaving`: what was written on ways that left the running loop or round by `break` and `continue`, and whether
     the condition varies from round to round. `is_manager`: of

@@ -163,7 +163,7 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
     weighed, weighs = machine.weighed, machine.weighs
     machine.weighed, machine.weighs = before
     if decision.truth is not None:
-        truth = decision.truth is not _raises_by_size(machine, node, decision.truth, frame)
+        truth = decision.truth != _raises_by_size(machine, node, decision.truth, frame)
         narrow(machine, node.test, frame, truth)
         if not truth and node.body and isinstance(node.body[0], (ir.Import, ir.ImportFrom)):
             if outside_path(node.test, frame) in TYPE_CHECKING_NAMES:

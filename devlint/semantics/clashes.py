@@ -56,6 +56,7 @@ _KERNELS = {
     "layer_norm": "_native_layer_norm input weight bias",
     "linear": "addmm bias=self input=mat1 weight=mat2",
     "linear_without_bias": "mm input=self weight=mat2",
+    "log_prob-of-classes": "gather self value=index",
     "logaddexp": "logaddexp input=self other",
     "logaddexp2": "logaddexp2 input=self other",
     "lstsq": "out_linalg_lstsq_out A=self input=self B=b",
@@ -101,8 +102,13 @@ _SPELLINGS = {
 }
 # Operations that compare for themselves, and name no devices.
 _OWN_TEXTS = {
-    **dict.fromkeys(("meshgrid", "cartesian_prod"), "meshgrid expects all tensors to have the same device"),
-    **dict.fromkeys(("quantile", "nanquantile"), "quantile() q tensor must be on the same device as the input tensor"),
+    **dict.fromkeys(
+        ("meshgrid", "cartesian_prod"), "RuntimeError: meshgrid expects all tensors to have the same device"
+    ),
+    **dict.fromkeys(
+        ("quantile", "nanquantile"), "RuntimeError: quantile() q tensor must be on the same device as the input tensor"
+    ),
+    "parameters_to_vector": "TypeError: Found two parameters on different devices, this is currently not supported.",
 }
 _OF_TWO_OR_MORE_SPATIAL = ("BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d")
 _TRANSFORMERS = (
@@ -120,6 +126,29 @@ def clash(operation: str, given: Operands, ranks: Sequence[int | None] = ()) -> 
     operands = _named(row, given)
     name = operation.removesuffix(".forward").rpartition(".")[2]
     devices = dict(reversed([(parameter, device) for parameter, device in operands]))
+    if name == "grad":
+        written = dict(given)
+        return refused_gradient(written.get("self", "cpu"), written.get("gradient", "cuda"))
+    own = _in_own_words(name, operands, devices, ranks)
+    if own is not None:
+        return own
+    family = row.family if row is not None else ""
+    if family == "graph" and "x" in devices and devices["x"] == devices.get("weight"):
+        operands, family = [("input", devices["x"]), ("index", devices.get("edge_index", "cpu"))], "index_select"
+    if family == "model":
+        family = "conv" if devices.keys() & {"pixel_values", "input_values", "input_features"} else "embedding"
+    if family == "conv":
+        return _convolution(devices)
+    if family == "rnn":
+        return _recurrent(devices)
+    key = _kernel(operation, name, family, devices, ranks)
+    if key == "nll_loss" and name in ("cross_entropy", "CrossEntropyLoss") and _are_probabilities(operands, ranks):
+        return _two_devices(operands)
+    return _compared(key, _is_in_place(name), _compared_by(key, operands, devices)) or _two_devices(operands)
+
+
+def _in_own_words(name: str, operands: Operands, devices: dict[str, str], ranks: Sequence[int | None]) -> str | None:
+    """What operations say that compare devices before a kernel does."""
     receiver = devices.get("self") or devices.get("input", "cpu")
     if name in ("index", "__getitem__"):
         return indexed(operands[0][1] if operands else "cpu")
@@ -135,70 +164,61 @@ def clash(operation: str, given: Operands, ranks: Sequence[int | None] = ()) -> 
             f"but got query.device: {query} key.device: {key} and value.device: {value} instead."
         )
     if name == "scaled_dot_product_attention" or name in _TRANSFORMERS:
-        masked = _masked(operands, ranks[0] if ranks and name not in _TRANSFORMERS else None)
-        if masked is not None:
-            return masked
+        return _masked(operands, ranks[0] if ranks and name not in _TRANSFORMERS else None)
     if name == "backward":
         expected, got = devices.get("self", "cuda:0"), devices.get("gradient", "cpu")
         return f"RuntimeError: invalid gradient at index 0 - expected device {expected} but got {got}"
-    if name == "grad":
-        written = dict(given)
-        return refused_gradient(written.get("self", "cpu"), written.get("gradient", "cuda"))
     if name in ("stft", "istft"):
         return (
             f"RuntimeError: {name} input and window must be on the same device "
             f"but got self on {receiver} and window on {devices.get('window', 'cpu')}"
         )
-    if name in ("sparse_csr_tensor", "sparse_csc_tensor"):
-        return f"RuntimeError: Values and {operands[0][0]} need to be on the same device."
-    if name in _OWN_TEXTS:
-        return f"RuntimeError: {_OWN_TEXTS[name]}"
     if name == "take_along_dim":
         indices = devices.get("indices", "cpu")
         return (
             f"RuntimeError: Expected tensor to have {receiver} Device, but got tensor with {indices} Device "
             "(while checking arguments for torch.take_along_dim():)"
         )
-    if name == "parameters_to_vector":
-        return "TypeError: Found two parameters on different devices, this is currently not supported."
-    family = row.family if row is not None else ""
-    if family == "graph" and "x" in devices and devices["x"] == devices.get("weight"):
-        operands, family = [("input", devices["x"]), ("index", devices.get("edge_index", "cpu"))], "index_select"
-    if family == "model":
-        family = "conv" if devices.keys() & {"pixel_values", "input_values", "input_features"} else "embedding"
-    if family == "conv":
-        return _convolution(devices)
-    if family == "rnn":
-        return _recurrent(devices)
-    in_place = name.endswith("_") and not name.startswith("__")
-    key = name.removesuffix("_") if in_place else _SPELLINGS.get(name, name)
+    if name in ("sparse_csr_tensor", "sparse_csc_tensor"):
+        return f"RuntimeError: Values and {operands[0][0]} need to be on the same device."
+    return _OWN_TEXTS.get(name)
+
+
+def _is_in_place(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("__")
+
+
+def _kernel(operation: str, name: str, family: str, devices: dict[str, str], ranks: Sequence[int | None]) -> str:
+    """The key of the kernel that compares the devices."""
+    key = name.removesuffix("_") if _is_in_place(name) else _SPELLINGS.get(name, name)
     if operation.startswith("torch.sparse."):
-        key = f"sparse.{name}"
+        return f"sparse.{name}"
+    if name == "log_prob" and "Categorical" in operation:
+        return "log_prob-of-classes"
     if key not in _KERNELS:
         key = family
     if key == "batch_norm" and _is_for_cudnn(name, devices, ranks):
-        key = "batch_norm-by-cudnn"
+        return "batch_norm-by-cudnn"
     if key == "linear" and "bias" not in devices:
-        key = "linear_without_bias"
+        return "linear_without_bias"
     if key == "matmul":
-        key = _product(ranks)
-    if key == "nll_loss" and name in ("cross_entropy", "CrossEntropyLoss") and _are_probabilities(operands, ranks):
-        return _two_devices(operands)
+        return _product(ranks)
     if key == "scatter" and "src" not in devices:
-        key = "scatter-number"
-    if key == "rnn-cell" and devices.get("hx", "") != devices.get("input", "") == devices.get("weight_ih"):
-        operands = [(n, device) for n, device in operands if n not in ("input", "weight_ih")]
-    if name == "log_prob" and "Categorical" in operation:
-        key, operands = "gather", [("input", operands[0][1]), ("index", operands[-1][1])]
+        return "scatter-number"
+    if key == "attention" and name == "MultiheadAttention" and devices.get("query") == devices.get("in_proj_weight"):
+        return "masked_attention"
+    return key
+
+
+def _compared_by(key: str, operands: Operands, devices: dict[str, str]) -> Operands:
+    """The operands as the kernel is given them."""
+    if key == "log_prob-of-classes":
+        return [("self", operands[0][1]), ("value", operands[-1][1])]
     if key == "contraction":
-        operands = [(str(min(place, 1)), device) for place, (_, device) in enumerate(operands)]
-    if (
-        key == "attention"
-        and name == "MultiheadAttention"
-        and len({devices.get(n) for n in ("query", "in_proj_weight")}) == 1
-    ):
-        key = "masked_attention"
-    return _compared(key, in_place, operands) or _two_devices(operands)
+        return [(str(min(place, 1)), device) for place, (_, device) in enumerate(operands)]
+    if key == "rnn-cell" and devices.get("hx", "") != devices.get("input", "") == devices.get("weight_ih"):
+        return [(name, device) for name, device in operands if name not in ("input", "weight_ih")]
+    return operands
 
 
 def _masked(operands: Operands, rank: int | None) -> str | None:
