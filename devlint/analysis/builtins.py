@@ -25,7 +25,7 @@ from devlint.analysis.loads import take_for_data
 from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import build, from_keys
 from devlint.analysis.modules import is_dictionary, members
-from devlint.analysis.plain import compute, length, lift, may_repeat, sequence, without_repeats
+from devlint.analysis.plain import compute, length, lift, sequence, set_of
 from devlint.analysis.results import first_size
 from devlint.analysis.values import (
     BOOL,
@@ -160,8 +160,8 @@ def collected(machine: Machine, call: Call, kind: str) -> Value:
     found = iterate(machine, call.positional[0], call.node, call.frame)
     if found is None:
         return Sequence(kind, [], True)
-    items = without_repeats(found.items) if kind in ("set", "frozenset") else found.items
-    made = sequence(kind, items, found.open or (kind in ("set", "frozenset") and may_repeat(items)))
+    make = set_of if kind in ("set", "frozenset") else sequence
+    made = make(kind, found.items, found.open)
     made.counted = isinstance(call.positional[0], Sequence) and call.positional[0].counted
     return made
 

@@ -14,7 +14,7 @@ from devlint.analysis.frames import Frame, Locals
 from devlint.analysis.gpu_numbers import is_chosen
 from devlint.analysis.host import read_pending
 from devlint.analysis.narrowing import narrow
-from devlint.analysis.plain import NotConstant, join_all, key_of, may_repeat, path_text, without_repeats
+from devlint.analysis.plain import NotConstant, join_all, key_of, path_text, sequence, set_of
 from devlint.analysis.values import (
     MAX_ITEMS,
     STRING,
@@ -52,8 +52,7 @@ def evaluate_display(machine: Machine, node: ir.Display, frame: Frame) -> Value:
             items.append(machine.evaluate(part, frame))
             tail += 1
     if node.kind == "set":
-        items = without_repeats(items)
-        is_open = is_open or may_repeat(items)
+        return set_of("set", items, is_open)
     if len(items) > MAX_ITEMS:
         return Sequence(node.kind, items[:MAX_ITEMS], True)
     made = Sequence(node.kind, items, is_open)
@@ -142,10 +141,8 @@ def evaluate_comprehension(machine: Machine, node: ir.Comprehension, frame: Fram
         table = Mapping(mapping, join_all(machine, rest) if rest else None, state["open"])
         table.counted = state["counted"] and list(mapping) == list(range(len(mapping)))
         return table
-    if node.kind == "set":
-        values = without_repeats(values)
-        state["open"] = state["open"] or may_repeat(values)
-    made = Sequence(node.kind, values[:MAX_ITEMS], state["open"] or len(values) > MAX_ITEMS)
+    make = set_of if node.kind == "set" else sequence
+    made = make(node.kind, values, state["open"])
     made.counted = state["counted"] and len(node.generators) == 1
     made.sifted = state["sifted"]
     return made

@@ -22,8 +22,8 @@ from devlint.analysis.instances import class_of, fields_as_dict
 from devlint.analysis.machine import text_of
 from devlint.analysis.module_names import names_of_module
 from devlint.analysis.parsed_options import lacks_option
-from devlint.analysis.sequences import stood_for
 from devlint.analysis.unions import Union
+from devlint.analysis.unnamed import register_unnamed
 from devlint.analysis.values import (
     BOOL,
     NONE,
@@ -253,9 +253,7 @@ def set_attribute_call(machine: Machine, call: Call) -> Value | None:
     elif isinstance(value, Instance) and value.module is not None:
         machine.store.set(value.module, "unsure", True)
         if isinstance(new, Instance) and new.module is not None:
-            written = call.node.args[2] if isinstance(call.node, ir.Call) and len(call.node.args) == 3 else None
-            added = stood_for(machine, new, written, call.frame)
-            machine.store.set(value.module, "children", [*(value.module.children or []), *added])
+            register_unnamed(machine, value.module, new, call)
     elif isinstance(value, Function):
         machine.store.put(value.attributes, ANY_NAME, UNKNOWN)
     elif isinstance(value, Instance) and isinstance(value.cls, Class):

@@ -35,9 +35,9 @@ from devlint.analysis.modules import (
 )
 from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, forget_place
 from devlint.analysis.results import derived, loaded_tensor
-from devlint.analysis.sequences import stood_for
 from devlint.analysis.snapshots import note_loaded, separate
 from devlint.analysis.state import SCRIPTED, TRACE
+from devlint.analysis.unnamed import register_unnamed
 from devlint.analysis.values import (
     BOOL,
     MAX_ITEMS,
@@ -61,7 +61,6 @@ from devlint.analysis.values import (
 )
 from devlint.analysis.weight_names import LOAD_HOOKS, refuse_names
 from devlint.semantics import libraries, table
-from devlint.syntax import ir
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -309,9 +308,7 @@ def _register_named(machine: Machine, value: Instance, name: str, call: Call) ->
     if not isinstance(key, Const) or call.open:
         machine.store.set(module, "unsure", True)
         if isinstance(new, Tensor) or (isinstance(new, Instance) and name != "register_buffer"):
-            written = call.node.args[1] if isinstance(call.node, ir.Call) and len(call.node.args) == 2 else None
-            added = stood_for(machine, new, written, call.frame)
-            machine.store.set(module, "children", [*(module.children or []), *added][:MAX_ITEMS])
+            register_unnamed(machine, module, new, call)
         return NONE
     kind = {"register_buffer": "buffer", "register_parameter": "parameter"}.get(name, "module")
     field = str(key.value)

@@ -327,32 +327,25 @@ def join_all(machine: Machine, values: Iterable[Value], empty: Value = UNKNOWN) 
     return empty if joined is None else joined
 
 
-def without_repeats(items: Iterable[Value]) -> list[Value]:
-    """The items of a set: the first of equal ones."""
+def set_of(kind: str, items: list[Value], open: bool = False) -> Sequence:
+    """Return a set of the items: of equal ones the first.
+
+    Where some cannot be told apart they may be equal, and nobody knows how many there are.
+    """
     found: list[Value] = []
     keys: set[Any] = set()
+    untold = 0
     for item in items:
         try:
             key = key_of(item)
         except NotConstant:
             found.append(item)
+            untold += 1
             continue
         if key not in keys:
             keys.add(key)
             found.append(item)
-    return found
-
-
-def may_repeat(items: list[Value]) -> bool:
-    """Whether some items of a set may be equal: nobody knows how many there are then."""
-    if len(items) < 2:
-        return False
-    try:
-        for item in items:
-            key_of(item)
-    except NotConstant:
-        return True
-    return False
+    return sequence(kind, found, open or (untold > 0 and len(found) > 1))
 
 
 def sequence(kind: str, items: list[Value], open: bool = False) -> Sequence:

@@ -19,8 +19,7 @@ from devlint.analysis.plain import (
     index_number,
     join_all,
     lower,
-    may_repeat,
-    without_repeats,
+    set_of,
 )
 from devlint.analysis.plain_types import type_name
 from devlint.analysis.sequences import (
@@ -258,8 +257,8 @@ class _Ranked:
 
 @on(METHODS, "add")
 def _add(machine: Machine, value: Sequence, call: Call) -> Value:
-    items = without_repeats([*value.items, *call.positional[:1]])
-    rewrite(machine, value, items, value.open or call.open or may_repeat(items))
+    made = set_of(value.kind, [*value.items, *call.positional[:1]], value.open or call.open)
+    rewrite(machine, value, made.items, made.open)
     return NONE
 
 
@@ -267,8 +266,8 @@ def _add(machine: Machine, value: Sequence, call: Call) -> Value:
 def _update(machine: Machine, value: Sequence, call: Call) -> Value:
     for other in call.positional:
         more = items_of(machine, other, call.node, call.frame)
-        items = without_repeats([*value.items, *more.items])
-        rewrite(machine, value, items, value.open or more.open or may_repeat(items))
+        made = set_of(value.kind, [*value.items, *more.items], value.open or more.open)
+        rewrite(machine, value, made.items, made.open)
     return NONE
 
 

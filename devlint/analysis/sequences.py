@@ -161,15 +161,6 @@ def any_item(machine: Machine, value: Sequence) -> Value:
     return found
 
 
-def stood_for(machine: Machine, value: Value, node: ir.Node | None, frame: Frame) -> list[Value]:
-    """`value`, and what else it stands for where it was written as an item at an unknown index: `self.layers[i]`."""
-    if isinstance(node, ir.Subscript) and isinstance(node.value, (ir.Name, ir.Attribute)):
-        among = machine.evaluate(node.value, frame)
-        if isinstance(among, Sequence) and index_number(machine.evaluate(node.index, frame)) is None:
-            return [value, *(item for item in among.items if item is not value)]
-    return [value]
-
-
 def bounds(machine: Machine, node: ir.Slice, frame: Frame) -> slice | None:
     """Return the bounds of a slice; None when they are not known."""
     found: list[int | None] = []

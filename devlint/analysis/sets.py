@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from devlint.analysis.dispatch import Iteration
-from devlint.analysis.plain import NotConstant, key_of, may_repeat, sequence, without_repeats
+from devlint.analysis.plain import NotConstant, key_of, set_of
 from devlint.analysis.values import BOOL, Sequence, Value, const
 
 
@@ -11,8 +11,7 @@ def combine_sets(operator: str, left: Sequence, right: Iteration) -> Sequence:
     """Union, intersection, difference and symmetric difference of sets."""
     kind = "set" if left.kind not in ("set", "frozenset") else left.kind
     if operator == "|":
-        items = without_repeats([*left.items, *right.items])
-        return sequence(kind, items, left.open or right.open or may_repeat(items))
+        return set_of(kind, [*left.items, *right.items], left.open or right.open)
     try:
         ours = {key_of(item): item for item in left.items}
         theirs = {key_of(item): item for item in right.items}
