@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.dispatch import Call
 from devlint.analysis.plain import index_number
-from devlint.analysis.values import MAX_ITEMS, ModuleValue, Sequence, Value
+from devlint.analysis.values import MAX_ITEMS, Sequence, Value
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 
-def register_unnamed(machine: Machine, module: ModuleValue, new: Value, call: Call) -> None:
+def register_unnamed(machine: Machine, module: ModuleState, new: Value, call: Call) -> None:
     """Register `new`, an argument of the call: it moves with the module, and no name leads to it."""
     added = _stood_for(machine, new, call)
     machine.store.set(module, "children", [*(module.children or []), *added][:MAX_ITEMS])
