@@ -11,6 +11,7 @@ from devlint.syntax import ir
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
+    from devlint.analysis.module_state import ModuleState
 
 
 def register_unnamed(machine: Machine, module: ModuleState, new: Value, call: Call) -> None:
