@@ -35,7 +35,7 @@ from devlint.worlds import WORLDS
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
-    from devlint.analysis.store import Delta
+    from devlint.analysis.store import Delta, Entry
 
 from devlint.analysis.control import keep_sides, one_way
 from devlint.analysis.visiting import (
@@ -115,10 +115,11 @@ def _rounds(
     runs_all = distinct and not is_open and len(items) <= most
     start, first, steps, bounded = store.mark(), birth(), machine.steps, machine.loss.bounded
     changing = False
+    resized: set[tuple[int, Any]] = set()
     count = 0
     for item in items[:most]:
         if count >= limit and not is_cheap(machine, steps):
-            changing = _settle(machine, start, first, False)[1]
+            changing = _settle(machine, start, first, False, resized)[1]
             break
         count += 1
         mark, began, grown = store.mark(), birth(), machine.grown
@@ -130,7 +131,7 @@ def _rounds(
         _end_round(machine, frame)
         if runs_all:
             continue  # numbers stay as they are
-        carried, widened = _settle(machine, mark, began, machine.grown != grown and count == 1)
+        carried, widened = _settle(machine, mark, began, machine.grown != grown and count == 1, resized)
         carried = carried or machine.grown != grown
         changing = changing or widened
         if not carried and not distinct:
@@ -243,12 +244,13 @@ def _is_distinct(value: Value) -> bool:
     )
 
 
-def _settle(machine: Machine, mark: int, began: int, grew: bool) -> tuple[bool, bool]:
+def _settle(machine: Machine, mark: int, began: int, grew: bool, resized: set[tuple[int, Any]]) -> tuple[bool, bool]:
     """Widen the numbers that the round changed; tell whether something changed that carries a device, and whether
     numbers did.
 
     What the round made itself (variables, containers, activations of functions) is no change. Where a module `grew`
-    numbers stay for another round: they may be its size.
+    numbers stay for another round: they may be its size. A list that stands where one of another length stood
+    (`xs = xs[-n:]`) gets another round (`resized`), and is of unknown length where it has changed again.
     """
     store = machine.store
     log = store.log
@@ -305,6 +307,13 @@ def _settle(machine: Machine, mark: int, began: int, grew: bool) -> tuple[bool, 
             carried = carried or old.device != now.device or old.is_parameter != now.is_parameter
         elif isinstance(old, (Sequence, Mapping)) and isinstance(now, (Sequence, Mapping)):
             carried = carried or _weight(now.items) != _weight(old.items)
+            if _is_resized(log[mark:], old, now):
+                if identity in resized:
+                    widened = True
+                    store.set(now, "open", True)
+                else:
+                    carried = True
+                    resized.add(identity)
         elif old.__class__ is dict and now.__class__ is dict:
             carried = carried or not old.items() <= now.items()  # notes of a first time may be added
         elif isinstance(old, Instance) and isinstance(now, Instance):
@@ -314,6 +323,14 @@ def _settle(machine: Machine, mark: int, began: int, grew: bool) -> tuple[bool, 
         elif now.__class__ is not Site:  # where something was put
             carried = True
     return carried, widened
+
+
+def _is_resized(written: list[Entry], old: Value, now: Value) -> bool:
+    """Whether a list of known length stands where one stood that had another length before all this was written."""
+    if not isinstance(old, Sequence) or not isinstance(now, Sequence) or now.open:
+        return False
+    before = (entry[3] for entry in written if entry[0] is old and entry[1] == "items")
+    return len(next(before, old.items)) != len(now.items)
 
 
 def _is_numbered(value: Value) -> bool:

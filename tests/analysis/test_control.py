@@ -35,6 +35,21 @@ for step, batch in enumerate(loader, 1):
     if step == 1:
         b = batch.to(device)  #= gpu
 """,
+    "a list that each round replaces by a longer one, up to a length": """
+xs = []
+for step in range(9):
+    xs.append(step)
+    xs = xs[-6:]
+    if len(xs) == 6:
+        a = torch.ones(2, device=device) + torch.ones(2)  # DEV303: gpu1 gpu2
+""",
+    "a list of another length that is the same in each round": """
+xs = []
+for step in range(9):
+    xs = [step, step + 1]
+    if len(xs) == 3:
+        a = torch.ones(2, device=device) + torch.ones(2)  # silent
+""",
     "objects that either side of a branch made": """
 class Batch:
     def __init__(self, x, y):
