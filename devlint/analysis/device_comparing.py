@@ -22,7 +22,7 @@ from devlint.analysis.values import (
 from devlint.semantics import errors
 from devlint.semantics.devices import parse_device
 from devlint.syntax import ir
-from devlint.syntax.walk import dotted
+from devlint.syntax.walk import dotted, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -45,6 +45,11 @@ def compare_devices(machine: Machine, symbol: str, left: Value, right: Value, no
     assert isinstance(device, DeviceValue)
     if isinstance(other, DeviceValue) and device.type != other.type and "?" not in (device.type, other.type):
         return const(symbol == "!=")
+    if isinstance(other, Const) and isinstance(other.value, str) and device.type != "?":
+        parsed = parse_device(other.value)
+        if parsed is not None and parsed[0] == device.type and parsed[1] in (None, device.index):
+            _compared(machine, "string", symbol, node, frame, True, swapped)
+        return const(symbol == "!=")
     if device.index == SOME_INDEX or (isinstance(other, DeviceValue) and other.index == SOME_INDEX):
         return _not_known(device, other)
     if isinstance(other, DeviceValue):
@@ -52,11 +57,6 @@ def compare_devices(machine: Machine, symbol: str, left: Value, right: Value, no
         if not equal and device.type == other.type == "cuda" and (device.index is None) != (other.index is None):
             _compared(machine, "index", symbol, node, frame, True, False)
         return const(equal if symbol == "==" else not equal)
-    if isinstance(other, Const) and isinstance(other.value, str):
-        parsed = parse_device(other.value)
-        if parsed is not None and parsed[0] == device.type and parsed[1] in (None, device.index):
-            _compared(machine, "string", symbol, node, frame, True, swapped)
-        return const(symbol == "!=")
     return _not_known(device, other)
 
 
@@ -125,6 +125,7 @@ def _compared(
         _asked_both_ways(machine.connective, node)
         or _only_moves(machine.branching, node)
         or _is_moved_behind(machine.branching, node, frame)
+        or (kind == "index" and _gives_index(machine.branching, node))
     ):
         return
     machine.emit(
@@ -146,12 +147,12 @@ def _asks(test: ir.Expr, node: ir.Compare) -> bool:
 
 
 def _only_moves(branch: ir.If | None, node: ir.Compare) -> bool:
-    """Whether what hangs on the answer is a move to where it is: `if x.device != device: x = x.to(device)`."""
-    if branch is None or not _asks(branch.test, node) or node.operator != "!=" or branch.orelse:
+    """Whether what hangs on the answer is a move to where it is, `if x.device != device: x = x.to(device)`, and nothing
+    otherwise, or the same under another name."""
+    if branch is None or not _asks(branch.test, node) or node.operator != "!=" or not _only_names(branch):
         return False
-    acts = (ir.Raise, ir.ExprStatement, ir.Augment)
     rest = [statement for statement in branch.body if not _moves_there(statement, node)]
-    if any(isinstance(statement, acts) or _writes_elsewhere(statement) for statement in rest):
+    if any(map(_acts, rest)):
         return False
     return len(rest) < len(branch.body) or any(
         isinstance(statement, (ir.Assign, ir.Return))
@@ -206,11 +207,41 @@ def _behind(branch: ir.If, statements: list[ir.Stmt]) -> list[ir.Stmt]:
 
 
 def _moves_there(statement: ir.Stmt, node: ir.Compare) -> bool:
-    """Whether a statement moves something, a module in place, to the device that was asked for: `net.to(device)`."""
+    """Whether a statement moves something, a module in place, to one of the devices that were asked for:
+    `net.to(device)`."""
     call = statement.value if isinstance(statement, ir.ExprStatement) else None
     if not isinstance(call, ir.Call) or not isinstance(call.function, ir.Attribute) or call.function.name != "to":
         return False
-    return len(call.args) == 1 and ir.same(call.args[0], node.right)
+    return len(call.args) == 1 and any(ir.same(call.args[0], side) for side in (node.left, node.right))
+
+
+def _acts(statement: ir.Stmt) -> bool:
+    """Whether a statement does more than to name something or to leave."""
+    return isinstance(statement, (ir.Raise, ir.ExprStatement, ir.Augment)) or _writes_elsewhere(statement)
+
+
+def _only_names(branch: ir.If) -> bool:
+    """Whether the other side of a branch does nothing but to give what this one moves as it is: `y = x`."""
+    moved = {dotted(target) for part in branch.body if isinstance(part, ir.Assign) for target in part.targets}
+    return all(
+        isinstance(statement, (ir.Assign, ir.Assert))
+        and not _writes_elsewhere(statement)
+        and not (
+            isinstance(statement, ir.Assign)
+            and any(dotted(target) in moved for target in statement.targets)
+            and any(isinstance(part, ir.Call) for part in walk([statement.value]))
+        )
+        for statement in branch.orelse
+    )
+
+
+def _gives_index(branch: ir.If | None, node: ir.Compare) -> bool:
+    """Whether a device that has no index is asked for, to give it one: `if device == torch.device("cuda"): ...`."""
+    if branch is None or branch.test is not node or node.operator != "==" or branch.orelse:
+        return False
+    assigned = (statement for statement in branch.body if isinstance(statement, ir.Assign))
+    names = {dotted(target) for statement in assigned for target in statement.targets}
+    return not any(map(_acts, branch.body)) and dotted(node.left) in names - {""}
 
 
 def _writes_elsewhere(statement: ir.Stmt) -> bool:

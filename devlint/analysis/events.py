@@ -248,14 +248,15 @@ class NameUnbound(Event):
     """A name that this world leaves unbound was read.
 
     `guard`: the branch under which alone it is bound. `device_position`: it stands where a device is expected
-    (`torch.device(cpu)`). `bound_later`: it is bound further down. `further`: how many more names of that branch are
-    read after it.
+    (`torch.device(cpu)`). `bound_later`: it is bound further down. `tried`: it is bound where something is tried.
+    `further`: how many more names of that branch are read after it.
     """
 
     name: str = ""
     guard: Site | None = None
     device_position: bool = False
     bound_later: bool = False
+    tried: bool = False
     further: int = 0
 
 

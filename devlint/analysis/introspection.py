@@ -252,8 +252,8 @@ def set_attribute_call(machine: Machine, call: Call) -> Value | None:
         assign_attribute(machine, value, known, new, call.node, call.frame)
     elif isinstance(value, Instance) and value.module is not None:
         machine.store.set(value.module, "unsure", True)
-        if isinstance(new, Instance) and new.module is not None:
-            register_unnamed(machine, value.module, new, call)
+        if not isinstance(new, Instance) or new.module is not None:
+            register_unnamed(machine, value.module, new, call, (Instance,))
     elif isinstance(value, Function):
         machine.store.put(value.attributes, ANY_NAME, UNKNOWN)
     elif isinstance(value, Instance) and isinstance(value.cls, Class):

@@ -307,8 +307,8 @@ def _register_named(machine: Machine, value: Instance, name: str, call: Call) ->
     new = call.argument(1, {"register_buffer": "tensor", "register_parameter": "param"}.get(name, "module"))
     if not isinstance(key, Const) or call.open:
         machine.store.set(module, "unsure", True)
-        if isinstance(new, Tensor) or (isinstance(new, Instance) and name != "register_buffer"):
-            register_unnamed(machine, module, new, call)
+        if new is not None:
+            register_unnamed(machine, module, new, call, (Tensor,) if name == "register_buffer" else (Tensor, Instance))
         return NONE
     kind = {"register_buffer": "buffer", "register_parameter": "parameter"}.get(name, "module")
     field = str(key.value)

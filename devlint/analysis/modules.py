@@ -217,10 +217,12 @@ def register_attribute(
         registered_as = "buffer"
     else:
         registered_as = ""
-    if isinstance(value, Tensor) and not registered_as and value.origin is not None:
+    if isinstance(value, Tensor) and not registered_as:
         if known == "parameter" and name in instance.fields and not module.is_replica:
-            refuse_copy(machine, value, name, "assign", node, frame)
-        else:
+            if value.origin is not None:
+                refuse_copy(machine, value, name, "assign", node, frame)
+            registered_as = known  # torch refuses it, or a parametrization writes it to the parameter
+        elif value.origin is not None:
             note_unregistered(machine, value, node, frame)
     if known != (registered_as or None):
         machine.store.put(module.kinds, name, registered_as)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.events import NameUnbound, Site
@@ -27,7 +28,7 @@ def note_unbound(machine: Machine, node: ir.Name, frame: Frame, site: Site) -> b
     else:
         body = frame.namespace.module.body
         scope = "module"
-    guard, later, speaks = _bindings(body, node.id, node.at.lineno)
+    guard, later, speaks = _bindings(body, node.id, node.at.lineno, _fence_end(machine, site))
     if machine.protocol and scope == "module" and guard is not None and not asks_torch(guard):
         return True  # a library that has a part for each platform, and nobody in sight takes the wrong one
     if isinstance(guard, ir.Try) and any(isinstance(part, (ir.Import, ir.ImportFrom)) for part in guard.body):
@@ -43,8 +44,15 @@ def note_unbound(machine: Machine, node: ir.Name, frame: Frame, site: Site) -> b
         guard=given,
         device_position=guard is None and not later and node.id in _DEVICE_WORDS and not _is_asked(node, body),
         bound_later=later and speaks,
+        tried=_is_tried(body, node.id),
     )
     return guard is not None
+
+
+def _is_tried(body: list[Any], name: str) -> bool:
+    """Whether a name is bound where something is tried, so that a handler may have gone on without it."""
+    tries = (part for part in walk(body) if isinstance(part, ir.Try) and part.handlers)
+    return any(name in bound_by(part.body) for part in tries)
 
 
 def _is_asked(node: ir.Name, body: list[Any]) -> bool:
@@ -61,8 +69,20 @@ def asks_torch(test: ir.Node) -> bool:
     return isinstance(test, ir.Call) and dotted(test.function).endswith(".is_available")
 
 
-def _bindings(body: list[Any], name: str, row: int) -> tuple[ir.Node | None, bool, bool]:
-    """The test of the `if`, or the `try`, that alone binds the name; whether it is bound later, and to a device."""
+def _fence_end(machine: Machine, site: Site) -> float:
+    """The last row that surely runs with this one: in a document that of its fence, for readers take what they need."""
+    source = machine.project.source(site.path)
+    if source is None or source.kind != "markdown":
+        return inf
+    fence, end = source.segment(site.row), site.row
+    while end < len(source.rows) and source.segment(end + 1) == fence:
+        end += 1
+    return end
+
+
+def _bindings(body: list[Any], name: str, row: int, end: float) -> tuple[ir.Node | None, bool, bool]:
+    """The test of the `if`, or the `try`, that alone binds the name; whether it is bound later, up to a row, and to a
+    device."""
     guard: ir.Node | None = None
     later = False
     speaks = False
@@ -71,7 +91,7 @@ def _bindings(body: list[Any], name: str, row: int) -> tuple[ir.Node | None, boo
             continue
         if test is not None and statement.at.lineno < row:
             guard = guard or test
-        elif test is None and statement.at.lineno > row:
+        elif test is None and row < statement.at.lineno <= end:
             later = True
             if isinstance(statement, ir.Assign):
                 speaks = speaks or _names_device(statement.value)

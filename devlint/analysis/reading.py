@@ -79,6 +79,9 @@ def weigh_evidence(
             continue
         if isinstance(event, AcceleratorMissing):
             event = dataclasses.replace(event, evidence=bool((meant[0] | meant[1]) & {entry, event.site.path}))
+        if isinstance(event, NameUnbound) and event.world == "cpu" and event.tried:
+            if not (meant[0] | meant[1]) & {entry, event.site.path}:
+                continue  # a handler for whatever goes wrong, in a program for GPUs
         if not isinstance(event, DeviceUnavailable):
             kept[key] = event
             continue

@@ -180,6 +180,10 @@ def _is_help(body: str) -> bool:
     if not body.rstrip().endswith("?"):
         return False
     # A question mark outside strings and comments: Python has none.
+    inside = _State(is_alone=False)
+    inside.feed(body)
+    if inside.quote:
+        return False
     rest = _TOKEN.sub("", body)
     return rest.rstrip().endswith("?")
 

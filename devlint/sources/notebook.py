@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import Any
+from typing import Any, Final
 
 from devlint.lines import NEWLINE, keep_rows
 from devlint.sources.decoding import Decoded
@@ -14,6 +14,10 @@ from devlint.sources.magics import MaskedRow, foreign_cell, mask
 from devlint.sources.notebook_json import Cell, scan_notebook
 from devlint.sources.source import Problem, Replacement, Row, Source
 from devlint.syntax.parsing import Unparsable, parse_program
+
+_POINTER: Final = "version https://git-lfs.github.com/spec/"
+"""How what stands in the place of a file begins that git LFS keeps elsewhere, and has not fetched.
+https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md"""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -121,6 +125,8 @@ def read_notebook(path: str, filename: str, decoded: Decoded) -> Notebook:
     try:
         scanned = scan_notebook(decoded.text)
     except json.JSONDecodeError as error:
+        if decoded.text.startswith(_POINTER):
+            return notebook
         what = "the file is empty" if not decoded.text.strip() else error.msg
         notebook.problems.append(Problem(f"not a notebook: {what}", error.lineno, error.colno))
         return notebook

@@ -461,6 +461,27 @@ def test_the_default_of_an_option_that_nobody_doubts_is_the_users(tmp_path: Path
     assert severities(tmp_path, "program.py") == []
 
 
+@pytest.mark.parametrize(("option", "expected"), [("use_cuda", []), ("cuda_steps", ["advice"])])
+def test_a_switch_in_numbers_is_an_option_like_any_other(option: str, expected: list[str], tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        program=f"""\
+        import argparse
+        import torch
+        def objective(config):
+            use_cuda = bool(config["{option}"])
+            if torch.cuda.is_available() and not use_cuda:
+                print("There is a GPU, and it is not used.")
+            device = torch.device("cuda" if use_cuda else "cpu")
+            return torch.nn.Linear(2, 1).to(device)(torch.ones(2, device=device))
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--{option}", type=int, default=1)
+        objective(vars(parser.parse_args()))
+        """,
+    )
+    assert severities(tmp_path, "program.py") == expected
+
+
 @pytest.mark.parametrize(
     ("last", "expected"), [("pass", "advice"), ("other = torch.zeros(4) if torch.cuda.is_available() else 0", "error")]
 )

@@ -116,6 +116,7 @@ def test_no_automagic(text: str) -> None:
         "x = a \\\n  % b\n",
         "# what?\nx = 1 # why?\n",
         "x = 'what?'\n",
+        'x = """what?\n\nIt\'s that."""\n',
         "cat = 1\nls(x)\npip.main()\ncd = cat in x\nls == 3\n",
         "x != !y\n"[:0] + "x = a != b\n",
         "d = {\n  '%s': 1, # )\n  '!': 2}\n",

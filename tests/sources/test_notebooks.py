@@ -109,6 +109,11 @@ def test_what_is_no_notebook(text: str, row: int, message: str) -> None:
     assert message in problem.message
 
 
+def test_what_git_lfs_has_not_fetched_is_silent() -> None:
+    pointer = read("version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 18728\n", "n.ipynb")
+    assert (pointer.text, pointer.problems) == ("", [])
+
+
 def test_notebooks_of_other_kernels_are_silent() -> None:
     source = read(notebook(code("x <- 1"), kernelspec={"language": "R", "name": "ir"}), "n.ipynb")
     assert (source.text, source.problems) == ("", [])

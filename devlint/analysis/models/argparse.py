@@ -312,7 +312,7 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
             machine.path.append(Choice(f"{path} == 'cpu'", True, default.site))
             default = Const("cpu", default.site)
     default = _converted(machine, option, name, call, default)
-    if isinstance(default, Const) and (default.value is None or isinstance(default.value, bool)) and not option.fixed:
+    if not option.fixed and isinstance(default, Const) and (default.value is None or _is_switch(option.dest, default)):
         return Unknown(path, True, default)
     if option.dest in _RANKS and isinstance(constant(default), int):
         site = machine.site(call.node, call.frame)
@@ -321,6 +321,12 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
     if says_which(option.dest, default):
         return read(machine, default, machine.site(call.node, call.frame))
     return default
+
+
+def _is_switch(name: str, default: Const) -> bool:
+    """Whether an option is a yes or a no, also where these are numbers: `--use_cuda 1`."""
+    is_number = isinstance(default.value, int) and default.value in (0, 1)
+    return isinstance(default.value, bool) or (is_number and is_gpu_flag(name) and not says_which(name, default))
 
 
 _RANKS = frozenset({"local_rank", "rank", "localrank", "local_process_index"})
