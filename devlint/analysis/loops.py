@@ -138,7 +138,7 @@ def _rounds(
             break
     if not is_open and count == len(items):
         return None
-    _leave_open(machine, start, node, frame)
+    changing = _leave_open(machine, start, node, frame) or changing
     forget_others(machine, start, items, count, holders)
     if machine.loss.bounded != bounded:
         _forget_bounds(machine, start)
@@ -195,20 +195,24 @@ def _come_back(machine: Machine, left: list[tuple[str, Delta, bool]], kind: str)
     machine.loss.lost = lost
 
 
-def _leave_open(machine: Machine, start: int, node: ir.Node, frame: Frame) -> None:
-    """Containers that grow in a loop of which not every round was run may hold more than was seen."""
+def _leave_open(machine: Machine, start: int, node: ir.Node, frame: Frame) -> bool:
+    """Containers that grow in a loop of which not every round was run may hold more than was seen. Tells whether one
+    does: its length is a number that changes from round to round."""
     log = machine.store.log
     assert log is not None
     seen: set[int] = set()
+    grows = False
     for target, key, is_slot, old in log[start:]:
         if is_slot and key == "items" and id(target) not in seen:
             seen.add(id(target))
             if not target.open and differ(old, target.items):
                 machine.store.set(target, "open", True)
+                grows = grows or len(old) < len(target.items)
     for receiver in _growing(machine, node):
         grown = held(receiver, frame)
         if isinstance(grown, Sequence) and grown.kind == "list" and not grown.open:
             machine.store.set(grown, "open", True)
+    return grows
 
 
 def _growing(machine: Machine, node: ir.Node) -> list[ir.Expr]:

@@ -15,6 +15,7 @@ from devlint.analysis.values import (
     BOOL,
     COUNT,
     DTYPE,
+    MANY_RANK,
     NONE,
     NUMBER,
     POISON,
@@ -187,6 +188,15 @@ def _result_dtype(row: Row, main: Tensor, bound: dict[str, Any]) -> str | None:
     return main.dtype if all(other.dtype == main.dtype for other in others if isinstance(other, Tensor)) else None
 
 
+def _open_rank(row: Row, rank: int | None) -> int | None:
+    """The rank where nobody knows how many arguments there are: `x.view(2, *shape)` has at least two dimensions."""
+    if row.rank == "loss":
+        return None
+    if row.rank not in ("size", "tiled") or rank is None or rank >= SOME_RANK:
+        return rank
+    return MANY_RANK if rank > 1 else SOME_RANK
+
+
 def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str, Any], call: Call) -> Value:
     """The result of an operation on tensors."""
     result = _form(row, bound)
@@ -200,7 +210,9 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
     out = bound.get("out")
     if isinstance(out, Value) and not is_none(out) and result == "tensor":
         return out if isinstance(out, Tensor) else Tensor(None)
-    rank = None if call.open and row.rank == "loss" else result_rank(row, main, bound)
+    rank = result_rank(row, main, bound)
+    if call.open:
+        rank = _open_rank(row, rank)
     if result == "tensors" and result != row.result:
         rank = SOME_RANK  # `nonzero(as_tuple=True)`, `unique(return_inverse=True)`
     made = _a_part_for_each_gpu(machine, bound.get("chunks"), main, rank) or build(result, main, rank)

@@ -49,6 +49,8 @@ MAX_CHOICES_PROGRAM = 4
 PROGRAM_ENDURANCE = 4
 """How many budgets a run of a whole program may take: what a large network does before it is trained takes several."""
 MAX_CHOICES_ENTRY = 3
+MAX_RUNS = 3
+"""How many times the cost of the first run, or its budget, the runs for answers may take before no more is begun."""
 
 _COLLECT: Final = (100_000, 20, 100)
 """When garbage is looked for: activations and functions hold each other, so that counting references frees few."""
@@ -337,6 +339,7 @@ class _Runner:
         machine.met, machine.pairs, machine.touched = set(), {}, set()
         base = self._attempt(machine, run, budget, {}, not by_protocol)
         spent = machine.steps
+        most = MAX_RUNS * max(budget, spent)  # a short program may drive a long one of other files
         promoted, defaults = dict(machine.promoted), dict(machine.defaults)
         unlikely = {key for key, only_results in machine.unlikely.items() if only_results}
         asked = list(promoted)[:choices] if machine.world.device_count else []
@@ -348,7 +351,7 @@ class _Runner:
         left_alone = {} if by_protocol else usual(machine, asked)
         if (
             len(left_alone) > 1
-            and spent <= 3 * budget
+            and spent <= most
             and any(defaults.get(key) is not answer for key, answer in left_alone.items())
         ):
             self._attempt(machine, run, budget, left_alone)
@@ -359,7 +362,7 @@ class _Runner:
                     continue
                 if time.monotonic() > deadline:
                     raise _TooSlow
-                if spent > 3 * budget:
+                if spent > most:
                     self.analysis.statistics["budget: choices"] += 1
                     break
                 self._attempt(machine, run, budget, {key: answer})
@@ -371,7 +374,7 @@ class _Runner:
                 continue
             if time.monotonic() > deadline:
                 raise _TooSlow
-            if spent > 3 * budget:
+            if spent > most:
                 self.analysis.statistics["budget: choices"] += 1
                 break
             self._attempt(machine, run, budget, assume)

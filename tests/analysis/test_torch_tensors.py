@@ -657,6 +657,7 @@ some = a.diag()
 grown = []
 for n in range(3):
     grown.append(torch.zeros(2, 4))
+from elsewhere import sizes
 def along(x, dim=None):
     return x.sum(dim)
 """
@@ -728,6 +729,12 @@ def along(x, dim=None):
         ("torch.cdist(some, some)[0]", SOME_RANK),
         ("torch.cdist(some, some)[0, 0]", None),
         ("c.unsqueeze_(1)", 4),
+        ("c.view(2, *sizes())", SOME_RANK),
+        ("c.view(2, -1, *sizes())", MANY_RANK),
+        ("c.repeat(*sizes())", None),
+        ("torch.tile(c, sizes())", None),
+        ("torch.zeros(2, *sizes())", SOME_RANK),
+        ("c.view(2, *c.shape[1:])", 3),
     ],
 )
 def test_ranks(text: str, rank: int | None) -> None:
