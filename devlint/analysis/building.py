@@ -8,7 +8,7 @@ from devlint.analysis.access import iterate
 from devlint.analysis.classes import is_module_class
 from devlint.analysis.devices import resolve
 from devlint.analysis.dispatch import METHODS, Call
-from devlint.analysis.module_state import UNNAMED, ModuleState
+from devlint.analysis.module_state import HIDDEN, UNNAMED, ModuleState
 from devlint.analysis.modules import CONTAINERS, forget_places
 from devlint.analysis.opaque import hide_members, hide_parameters, is_opaque
 from devlint.analysis.replacing import registers_elsewhere
@@ -210,7 +210,9 @@ def _fill_container(machine: Machine, instance: Instance, path: str, call: Call)
             if first.rest is not None:
                 _register(machine, instance, UNNAMED, first.rest, call)
             if path == "torch.nn.Sequential":
-                machine.store.set(module, "children", None if first.open else list(first.items.values()))
+                known = list(first.items.values())
+                hidden = first.open and not (known and all(map(_is_member, known)))
+                machine.store.set(module, "children", None if hidden else known)
         elif first is not None:
             machine.store.set(module, "unsure", True)  # an object that is a dict, or nobody knows what
         return
@@ -228,6 +230,9 @@ def _fill_container(machine: Machine, instance: Instance, path: str, call: Call)
             items.extend(found.items)
     if call.open:
         seen, items = items or [], None
+        if path == "torch.nn.Sequential" and seen and all(map(_is_member, seen)):
+            items = seen  # of more than are kept apart: these stand for the others, which are of their like
+            machine.store.set(module, "unsure", True)
     if items is None:
         machine.store.set(module, "unsure", True)
         machine.store.set(module, "children", None)
@@ -239,6 +244,11 @@ def _fill_container(machine: Machine, instance: Instance, path: str, call: Call)
     if items is not None and path == "torch.nn.ParameterList":
         items = [_as_parameter(machine, item, call) for item in items]
     machine.store.set(module, "children", None if items is None else [present(item) for item in items])
+
+
+def _is_member(value: Value) -> bool:
+    """Whether it is a module of which all parts are known."""
+    return isinstance(value, Instance) and value.module is not None and HIDDEN not in value.fields
 
 
 def _register(machine: Machine, instance: Instance, name: str, value: Value, call: Call) -> None:

@@ -25,11 +25,12 @@ from devlint.analysis.modules import (
 )
 from devlint.analysis.opaque import misplaced
 from devlint.analysis.replacing import calls_elsewhere
-from devlint.analysis.results import build, row_result
+from devlint.analysis.results import build, derived, row_result
 from devlint.analysis.rows import argument_node, demand_cpu
 from devlint.analysis.state import SCRIPTED, TRACE, Trace
 from devlint.analysis.values import (
     POISON,
+    SOME_RANK,
     UNKNOWN,
     Bound,
     Class,
@@ -176,6 +177,8 @@ def call_builtin(machine: Machine, value: Instance, call: Call) -> Value:
         result: Value = call.positional[0] if call.positional else UNKNOWN
         for child in in_order(value):
             result = call_value(machine, child, Call([result], {}, call.node, call.frame))
+        if module.unsure and isinstance(result, Tensor) and result.rank:
+            return derived(result, SOME_RANK)  # there are layers in between
         return result
     row = table.lookup(f"{path}.forward")
     if row is None or path in CONTAINERS:
