@@ -122,6 +122,56 @@ def extract(text: str, row: int) -> Changed | None:
     return Changed({MAIN: "\n".join(lines)}, rows, {})
 
 
+def unguarded(text: str) -> str | None:
+    """Leave out what is run when a text is a program: what is left is entered by protocol. Rows stay."""
+    lines = text.split("\n")
+    guards = [node for node in ast.parse(text).body if _is_guard(node)]
+    for guard in guards:
+        for row in range(guard.lineno, (guard.end_lineno or guard.lineno) + 1):
+            lines[row - 1] = ""
+    return "\n".join(lines) if guards else None
+
+
+def hand_out(text: str, row: int) -> Changed | None:
+    """Make a function of another file of what a row assigns, returns or evaluates, if it needs nothing but what that can
+    import and be given; the finding may be told there, at the call, or at the function's other arguments."""
+    tree = ast.parse(text)
+    found = [
+        statement
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+        for statement in ast.walk(function)
+        if isinstance(statement, (ast.Assign, ast.Return, ast.Expr))
+        and statement.lineno == row == statement.end_lineno
+        and isinstance(statement.value, (ast.Call, ast.BinOp))
+    ]
+    imports = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom)) and not _is_future(node)]
+    if len(found) != 1 or not imports or any(isinstance(node, _NOT_MOVABLE) for node in ast.walk(found[0])):
+        return None
+    value = found[0].value
+    assert value is not None
+    used = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+    around = [part for part in ast.walk(tree) if isinstance(part, ast.FunctionDef) and _holds(part, row)]
+    local = {name for function in around for name in _local_names(function)}
+    origins = {(a.asname or a.name).partition(".")[0]: ast.unparse(node) for node in imports for a in node.names}
+    needed = used - local - set(dir(builtins))
+    caught = {node.name for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)}
+    if used & (_REFLECTION | {"super"} | caught) or not needed <= set(origins):
+        return None
+    arguments = ", ".join(sorted(used & local))
+    lines = text.split("\n")
+    line = lines[row - 1].encode()
+    source = line[value.col_offset : value.end_col_offset].decode()
+    call = f"extracted_helper({arguments})"
+    lines[row - 1] = (line[: value.col_offset] + call.encode() + line[value.end_col_offset :]).decode()
+    first = imports[0].lineno - 1
+    lines[first] = f"from {MOVED.removesuffix('.py')} import extracted_helper; {lines[first]}"
+    helper = [*sorted({origins[name] for name in needed}), "", f"def extracted_helper({arguments}):"]
+    rows = {old: ((MAIN, old),) for old in range(1, len(lines) + 1)}
+    rows[row] = (*rows[row], (MOVED, len(helper) + 1))
+    return Changed({MAIN: "\n".join(lines), MOVED: "\n".join([*helper, f"    return {source}", ""])}, rows, {})
+
+
 _NOT_MOVABLE = (ast.Lambda, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.GeneratorExp)
 _NOT_MOVABLE += (ast.ListComp, ast.SetComp, ast.DictComp)
 
@@ -262,7 +312,11 @@ def _is_elif(block: list[ast.stmt]) -> bool:
     return len(block) == 1 and isinstance(block[0], ast.If)
 
 
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
 def _must_come_first(node: ast.stmt) -> bool:
-    if isinstance(node, ast.ImportFrom):
-        return node.module == "__future__"
+    if _is_future(node):
+        return True
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -40,7 +40,7 @@ def to_host(
     machine.elsewhere = True
     if value.device in (None, "cpu", POISON) or value.assumed or is_any_content(value):
         return
-    if kind == "library" and is_for_arrays(machine, node, frame):
+    if kind == "library" and is_for_arrays(machine, value, node, frame):
         return
     error = errors.message("numpy", device=value.device)
     if machine.is_caught(error):

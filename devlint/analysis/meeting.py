@@ -14,7 +14,7 @@ from devlint.analysis.option_names import gpu_is_declined
 from devlint.analysis.origins import marks
 from devlint.analysis.placeholders import is_untouched
 from devlint.analysis.results import is_any_content, loaded_tensor
-from devlint.analysis.roots import taken_abroad, trace_root, unmoved_owner
+from devlint.analysis.roots import made_in_entry, taken_abroad, trace_root, unmoved_owner
 from devlint.analysis.staleness import is_stale
 from devlint.analysis.straying import note_stray, was_lost
 from devlint.analysis.values import POISON, Mapping, Sequence, Tensor, Unknown, Value
@@ -146,7 +146,7 @@ def _surely_joined(
     if is_item:
         return False
     if isinstance(written, ir.Name):
-        return not machine.protocol or (tensor.origin is not None and tensor.origin.frame is frame)
+        return not machine.protocol or made_in_entry(machine, tensor.origin)
     return isinstance(written, ir.Attribute) and is_untouched(machine, tensor, written, frame)
 
 
@@ -236,7 +236,8 @@ def clash(
         told.add(root.key)
         others = [other for other, _ in operands if other.device != tensor.device]
         made_here = kind == "loss" and tensor.origin is not None and tensor.origin.frame is frame
-        if all(other.assumed for other in others) and others and kind not in _EVIDENCE_ENOUGH and not made_here:
+        enough = kind in _EVIDENCE_ENOUGH or made_here or _is_made_to_meet(machine, tensor)
+        if all(other.assumed for other in others) and others and not enough:
             continue
         if tensor.assumed:
             continue
@@ -246,6 +247,14 @@ def clash(
         if kind == "attached":
             _poison_late(machine, tensor)
     _poison(machine, operands)
+
+
+def _is_made_to_meet(machine: Machine, tensor: Tensor) -> bool:
+    """Whether what an entry by protocol runs has made a tensor on the host, and handed it on to where it meets others."""
+    origin = tensor.origin
+    if origin is None or origin.kind not in ("factory", "host") or origin.first() in machine.sent:
+        return False
+    return made_in_entry(machine, origin)
 
 
 def _poison(machine: Machine, operands: Items[tuple[Tensor, Part]]) -> None:

@@ -52,9 +52,19 @@ def narrow(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> None:
             _bind_device(machine, test.value, frame, holds)
 
 
-def is_for_arrays(machine: Machine, node: ir.Node, frame: Frame) -> bool:
+def is_for_arrays(machine: Machine, value: Tensor, node: ir.Node, frame: Frame) -> bool:
     """Whether a place is on the way that a function takes where what it was given is no tensor, of which nobody knows
-    whether it is one: what it was given besides is of the same kind."""
+    whether it is one: what it was given besides is of the same kind. So is what it hands on from there."""
+    if _is_on_way_for_arrays(machine, node, frame):
+        return True
+    made = 0 if value.origin is None else value.origin.tick
+    return any(
+        made < active.tick and _is_on_way_for_arrays(machine, active.call.node, active.call.frame)
+        for active in machine.activations
+    )
+
+
+def _is_on_way_for_arrays(machine: Machine, node: ir.Node, frame: Frame) -> bool:
     if frame.function is None:
         return False
     for part in walk(frame.function.body.statements):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.classes import external_bases, mro
-from devlint.analysis.values import Class, Instance, Tensor
+from devlint.analysis.values import Class, Function, Instance, Tensor
 from devlint.analysis.visiting import held
 from devlint.syntax import ir
 from devlint.syntax.walk import last_name, walk
@@ -14,7 +14,7 @@ from devlint.syntax.walk import last_name, walk
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from devlint.analysis.frames import Frame
+    from devlint.analysis.frames import Frame, Namespace
     from devlint.analysis.machine import Machine
 
 _CALL_NO_HOOKS = frozenset(
@@ -88,12 +88,11 @@ def _only_grows(machine: Machine, cls: Class, name: str) -> bool:
         for node in walk(method)
     }
     spaces = [*machine.namespaces.values(), *(part.frame.namespace for part in classes)]
-    modules = {id(space.module): space.module for space in spaces}
     return all(
-        id(node) in built or _is_computed_from(node, name)
-        for module in modules.values()
-        if name in module.text
-        for node in _writes(module, name)
+        id(node) in built or _is_computed_from(node, name, space)
+        for space in {id(space.module): space for space in spaces}.values()
+        if name in space.module.text
+        for node in _writes(space.module, name)
     )
 
 
@@ -112,9 +111,27 @@ def _writes(module: ir.Module, name: str) -> Iterator[ir.Node]:
             yield node
 
 
-def _is_computed_from(node: ir.Node, name: str) -> bool:
-    """Whether an assignment puts in what is joined to the attribute itself: `self.seen = torch.cat([self.seen, x])`."""
+def _is_computed_from(node: ir.Node, name: str, space: Namespace) -> bool:
+    """Whether an assignment puts in what is joined to the attribute itself: `self.seen = torch.cat([self.seen, x])`, or
+    what a function of the file gives back that does it."""
     if not isinstance(node, ir.Assign) or not isinstance(node.value, ir.Call):
         return False
-    items = [item for given in node.value.args if isinstance(given, ir.Display) for item in given.items]
-    return any(isinstance(item, ir.Attribute) and item.name == name for item in items)
+    if _joins(node.value, name, ""):
+        return True
+    called = node.value.function
+    helper = space.names.get(called.id) if isinstance(called, ir.Name) else None
+    if not isinstance(helper, Function):
+        return False
+    given = zip(helper.node.parameters.positional, node.value.args, strict=False)
+    parameter = next((own for own, part in given if isinstance(part, ir.Attribute) and part.name == name), "")
+    returned = [part.value for part in walk(helper.node.body.statements) if isinstance(part, ir.Return)]
+    return bool(returned) and all(isinstance(part, ir.Call) and _joins(part, name, parameter) for part in returned)
+
+
+def _joins(call: ir.Call, name: str, parameter: str) -> bool:
+    """Whether a call is given a list in which the attribute stands, or the parameter that was given it."""
+    items = [item for given in call.args if isinstance(given, ir.Display) for item in given.items]
+    return any(
+        item.name == name if isinstance(item, ir.Attribute) else isinstance(item, ir.Name) and item.id == parameter
+        for item in items
+    )

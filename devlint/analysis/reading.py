@@ -204,9 +204,9 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
                 event = dataclasses.replace(event, forced=use.root)
             if told.setdefault(_clash(event), event.root) != event.root:
                 continue
-            if event.root == event.site and _is_echo(event, told):
+            if _is_told_where_it_met(event) and _is_echo(event, told):
                 continue
-            if not _is_input(event) and event.root == event.site and not given.isdisjoint(_left_in_row(event)):
+            if not _is_input(event) and _is_told_where_it_met(event) and not given.isdisjoint(_left_in_row(event)):
                 continue
             left = _left_behind(event)
             if left is not None and told.setdefault(left, event.root) != event.root:
@@ -310,17 +310,25 @@ def _clash(event: MixedDevices) -> tuple[Any, ...]:
     return event.world, event.site.key, () if known else event.root.key, *_ways(event)
 
 
+def _is_told_where_it_met(event: MixedDevices) -> bool:
+    """Whether a clash is told where it happened, or at the call that led there from the file that has placed what met."""
+    if event.root == event.site:
+        return True
+    newest = [operand.marks[-1].site.path for operand in event.operands if operand.marks]
+    return event.cause == "mixed" and event.root.path != event.site.path and event.root.path in newest
+
+
 def _is_echo(event: MixedDevices, told: dict[tuple[Any, ...], Site]) -> bool:
     """Whether a clash of which nobody knows who is to blame is told already by another in the file: what came from the
     same two places met again, be it on the other side of a branch, or what was left on the CPU met something else."""
     known = all(operand.marks for operand in event.operands)
-    pair = (event.world, event.site.path, () if known else event.site.key, frozenset(_ways(event)))
-    if told.setdefault(pair, event.site) != event.site:
+    pair = (event.world, event.root.path, () if known else event.site.key, frozenset(_ways(event)))
+    if told.setdefault(pair, event.root) != event.root:
         return True
     if _is_input(event):
         return False  # each module is moved by itself
     left = [way for way in _ways(event) if way[0] == "cpu" and len(way) > 1]
-    return any(told.setdefault((event.world, event.site.path, way), event.site) != event.site for way in left)
+    return any(told.setdefault((event.world, event.root.path, way), event.root) != event.root for way in left)
 
 
 def _is_input(event: MixedDevices) -> bool:

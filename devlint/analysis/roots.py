@@ -165,6 +165,11 @@ def _in_callees(machine: Machine, origin: Origin, frame: Frame) -> bool:
     return frame.function is not None and origin.tick > frame.tick
 
 
+def made_in_entry(machine: Machine, origin: Origin | None) -> bool:
+    """Whether a value was made by what the running entry has called: nobody else can have put another in its place."""
+    return origin is not None and bool(machine.activations) and origin.tick > machine.activations[0].tick
+
+
 def _in_running_loop(origin: Origin, frame: Frame) -> bool:
     """At module level: whether the value was made inside a loop that is still running."""
     if not frame.loops:

@@ -156,6 +156,8 @@ def _passes_on(span: _Span, names: set[str]) -> bool:
     assert span.parent is not None
     if span.parent.is_class or not span.words.isdisjoint(_SAYING):
         return False
+    if "return" not in span.words and span.last - span.first > 1:
+        return False  # it keeps what it gets, and does something with it
     return len({word.lstrip(".") for word in span.words & names} - {span.name}) == 1
 
 

@@ -37,6 +37,18 @@ NOT_YET: dict[str, str] = {}
 TELLING = {"DEV106/warned_and_went_on.py": "what else stands in its handler may be an answer to the error"}
 """Programs in which no statement has nothing to do with the finding."""
 
+BY_PROTOCOL = {
+    "DEV201/parameter_among_parts.py": "what gives back what it has moved may be called for its checks",
+    "DEV301/last_gpu_unless_told.py": "the helper names the GPU that its argument is not on (DEV101)",
+    "DEV301/right_patched_by_decorator.py": "the helper is entered by itself, where nothing is patched",
+    "DEV301/right_spread_over_gpus.py": "the same question, in two files",
+    "DEV303/past_or_number.py": "the helper speaks of no device, nor does what calls it",
+    "DEV401/predictions.py": "the helper speaks of no device, nor does what calls it",
+    "DEV405/right_next_copy_waits.py": "the helper is entered by itself",
+    "DEV405/right_synchronized.py": "the helper is entered by itself, on a device that nobody knows",
+}
+"""What is not the same when nobody calls the program and a helper is extracted from it."""
+
 Found = tuple[str, tuple[str, ...], Place]
 
 
@@ -113,6 +125,33 @@ def test_moved_to_another_file(code: str, text: str, changes: list[Changed], tmp
 def test_extracted_helpers(code: str, text: str, changes: list[Changed], tmp_path: Path) -> None:
     for changed in changes:
         assert_equal(code, text, changed, tmp_path)
+
+
+def handed_out(text: str) -> list[Changed]:
+    """Helpers made of what a text that nobody runs evaluates: in the same file (of assignments), or in another one."""
+    bare = metamorphic.unguarded(text)
+    if bare is None:
+        return []
+    rows = range(1, bare.count("\n") + 1, 2)
+    changes = [*extractions(bare), *(metamorphic.hand_out(bare, row) for row in rows)]
+    return [changed for changed in changes if changed is not None]
+
+
+MIXED = {"DEV302": "DEV301", "DEV303": "DEV301"}
+"""Where a value is made and meets another in two functions, another rule speaks, and of another row."""
+
+
+@pytest.mark.parametrize(("code", "text", "changes"), applicable(handed_out, BY_PROTOCOL))
+def test_helpers_of_what_nobody_calls(code: str, text: str, changes: list[Changed], tmp_path: Path) -> None:
+    bare = metamorphic.unguarded(text)
+    assert bare is not None
+
+    def kinds(files: dict[str, str]) -> list[tuple[str, tuple[str, ...]]]:
+        return sorted((MIXED.get(name, name), worlds) for name, worlds, _ in found_in(files, code, tmp_path))
+
+    before = kinds({MAIN: bare})
+    for changed in changes:
+        assert kinds(dict(changed.files)) == before, changed.files
 
 
 @pytest.mark.parametrize("change", [metamorphic.rename, metamorphic.insert], ids=["renamed", "unrelated statements"])

@@ -41,6 +41,8 @@ def changes(text: str) -> Iterator[Changed | None]:
     yield metamorphic.move(text)
     for row in metamorphic.assignments(text)[:6]:
         yield metamorphic.extract(text, row)
+    for row in range(1, text.count("\n") + 1, 3):
+        yield metamorphic.hand_out(text, row)
 
 
 @settings(max_examples=60, deadline=None)
@@ -101,6 +103,38 @@ def test_extracted_from_nested_functions_and_methods(row: int) -> None:
     assert "extracted_helper(" in changed.files[MAIN].split("\n")[changed.rows[row][0][1] - 1]
     assert "return" in changed.files[MAIN].split("\n")[changed.rows[row][1][1] - 1]
     assert variables(dict(changed.files)) == {"i": 13}
+
+
+HANDED_OUT = """
+import math
+import os.path as places
+
+def area(radius, kept):
+    wide = math.pi * radius
+    kept.append(places.basename(str(wide)))
+    return round(wide * radius, kept[0])
+
+if __name__ == '__main__':
+    size = area(2, [1])
+"""
+
+
+@pytest.mark.parametrize("row", [6, 7, 8])
+def test_handed_out_to_another_file(row: int) -> None:
+    changed = metamorphic.hand_out(HANDED_OUT, row)
+    assert changed is not None
+    (_, there), (file, moved) = changed.rows[row]
+    assert "extracted_helper(" in changed.files[MAIN].split("\n")[there - 1]
+    assert file == MOVED and "return" in changed.files[file].split("\n")[moved - 1]
+    assert variables(dict(changed.files)) == {"size": 12.6}
+
+
+def test_without_what_runs_it() -> None:
+    bare = metamorphic.unguarded(FUNCTIONS)
+    assert bare is not None
+    assert bare.count("\n") == FUNCTIONS.count("\n")
+    assert "def outer" in bare and "__main__" not in bare
+    assert metamorphic.unguarded("x = 1\n") is None
 
 
 def test_moved() -> None:
