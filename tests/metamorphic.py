@@ -133,8 +133,8 @@ def unguarded(text: str) -> str | None:
 
 
 def hand_out(text: str, row: int) -> Changed | None:
-    """Make a function of another file of what a row assigns, returns or evaluates, if it needs nothing but what that can
-    import and be given; the finding may be told there, at the call, or at the function's other arguments."""
+    """Make a function of another file of what a row assigns, returns or evaluates, if it needs nothing but what that
+    can import and be given; finding there may move to the helper."""
     tree = ast.parse(text)
     found = [
         statement

@@ -138,6 +138,9 @@ def each_member(cls: Class) -> Iteration | None:
 def class_item(machine: Machine, value: Class, index: Value, node: ir.Node, frame: Frame) -> Value:
     """`E["name"]`: the member of that name; `C[T]` says something of types."""
     name = constant(index)
+    own = find(value, "__class_getitem__")
+    if own is not None and isinstance(own[0], Function):
+        return call_value(machine, Bound(own[0], value), Call([index], {}, node, frame))
     if not is_enumeration(value) or name is ...:
         return UNKNOWN
     known = members(value)

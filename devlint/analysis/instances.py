@@ -333,7 +333,7 @@ def instance_truth(machine: Machine, value: Instance) -> bool | None:
         return bool(members(value)) if value.module.children is not None else None
     if isinstance(value.cls, External):
         name = value.cls.path.rpartition(".")[2]
-        return True if value.cls.path.startswith("torch") or _MADE_TRUE.fullmatch(name) else None
+        return True if value.cls.path.startswith(("torch", "re.")) or _MADE_TRUE.fullmatch(name) else None
     if find(value.cls, "__len__") or find(value.cls, "__bool__"):
         return None
     return None if is_open_class(value.cls) and value.module is None else True

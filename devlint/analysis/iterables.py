@@ -11,7 +11,7 @@ from devlint.analysis.dispatch import Call, Iteration, models
 from devlint.analysis.events import ParallelDevice
 from devlint.analysis.machine import Crash
 from devlint.analysis.missing import too_few
-from devlint.analysis.plain import LAZY, ancestors, compute, index_number, join_all, pair, sequence
+from devlint.analysis.plain import LAZY, ancestors, compute, equal, index_number, join_all, pair, sequence
 from devlint.analysis.ranks import broadcast_rank
 from devlint.analysis.sequence_methods import in_order, take
 from devlint.analysis.tensors import combine
@@ -19,6 +19,7 @@ from devlint.analysis.values import (
     BOOL,
     COUNT,
     MAX_ITEMS,
+    NONE,
     NUMBER,
     POISON,
     SIZE,
@@ -91,7 +92,7 @@ def enumerate_call(machine: Machine, call: Call) -> Value | None:
     )
 
 
-@models("builtins.zip", "itertools.zip_longest")
+@models("builtins.zip")
 def zip_call(machine: Machine, call: Call) -> Value | None:
     """`zip(xs, ys)`: as long as the shortest whose length is known."""
     columns = [items_of(machine, value, call) for value in call.positional]
@@ -104,6 +105,18 @@ def zip_call(machine: Machine, call: Call) -> Value | None:
     ]
     items: list[Value] = [Sequence("tuple", list(row), call.open) for row in zip(*filled, strict=True)]
     return lazy(items, len(closed) < len(columns) and not closed)
+
+
+@models("itertools.zip_longest")
+def zip_longest_call(machine: Machine, call: Call) -> Value | None:
+    """`zip_longest(xs, ys, fillvalue=z)`: as long as the longest, if all lengths are known."""
+    columns = [items_of(machine, value, call) for value in call.positional]
+    fill = call.keywords.get("fillvalue", NONE)
+    if not columns or call.open or any(column.open for column in columns):
+        return lazy([], True)
+    longest = max(len(column.items) for column in columns)
+    filled = [column.items + [fill] * (longest - len(column.items)) for column in columns]
+    return lazy([Sequence("tuple", list(row)) for row in zip(*filled, strict=True)], False)
 
 
 @models("builtins.map")
@@ -185,7 +198,9 @@ def reversed_call(machine: Machine, call: Call) -> Value | None:
 
 @models("builtins.iter")
 def iter_call(machine: Machine, call: Call) -> Value | None:
-    """`iter(xs)`: an iterator over the items there are now."""
+    """`iter(xs)`: an iterator over the items there are now; `iter(f, last)`: what `f` gives until it gives `last`."""
+    if len(call.positional) == 2:
+        return _until(machine, call.positional[0], call.positional[1], call)
     if len(call.positional) != 1:
         return lazy([], True)
     value = call.positional[0]
@@ -193,6 +208,19 @@ def iter_call(machine: Machine, call: Call) -> Value | None:
         return value
     found = iterate(machine, value, call.node, call.frame, 1)
     return lazy([], True) if found is None else lazy(found.items, found.open)
+
+
+def _until(machine: Machine, function: Value, last: Value, call: Call) -> Value:
+    given: list[Value] = []
+    for _ in range(MAX_ITEMS):
+        value = call_value(machine, function, call.with_arguments([]))
+        same = equal(value, last)
+        if same:
+            return lazy(given, False)
+        given.append(value)
+        if same is None:
+            break
+    return lazy(given, True)
 
 
 @models("builtins.next")

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.access import attribute, element, has_attribute, path_of, truth
 from devlint.analysis.binding import bind_name
 from devlint.analysis.choices import decide, decide_value
-from devlint.analysis.classes import find, is_instance, is_named_tuple
+from devlint.analysis.classes import external_bases, find, is_instance, is_named_tuple, is_open_class
 from devlint.analysis.comparing import compare
 from devlint.analysis.control import fork
 from devlint.analysis.dispatch import executes
 from devlint.analysis.fields import RECORD, record_of
 from devlint.analysis.frames import Frame
+from devlint.analysis.lacking import PLAIN_BASES
 from devlint.analysis.machine import Signal, text_of
 from devlint.analysis.mappings import contains_key, get
 from devlint.analysis.narrowing import narrow
@@ -189,6 +190,16 @@ def _match_args(cls: Class) -> list[str]:
 # -- containers
 
 
+def _is_no_container(subject: Value) -> bool:
+    """Whether it is an object of the program's own, whose classes are all in sight and derive from nothing else."""
+    return (
+        isinstance(subject, Instance)
+        and isinstance(subject.cls, Class)
+        and not is_open_class(subject.cls)
+        and PLAIN_BASES.issuperset(external_bases(subject.cls))
+    )
+
+
 def _matches_sequence(
     machine: Machine, pattern: ir.SequencePattern, subject: Value, node: ir.Match, frame: Frame
 ) -> Value:
@@ -199,7 +210,7 @@ def _matches_sequence(
     elif isinstance(subject, Instance):
         held = subject.state.get("data")
         parts = held if isinstance(held, Sequence) else subject  # of a class that derives from lists
-    if isinstance(parts, (Const, Scalar, Tensor, DeviceValue, Mapping)):
+    if isinstance(parts, (Const, Scalar, Tensor, DeviceValue, Mapping)) or _is_no_container(parts):
         return const(False)
     if isinstance(parts, Sequence) and parts.kind not in _LISTS:
         return const(False)
@@ -224,7 +235,7 @@ def _matches_sequence(
 def _matches_mapping(
     machine: Machine, pattern: ir.MappingPattern, subject: Value, node: ir.Match, frame: Frame
 ) -> Value:
-    if isinstance(subject, (Const, Scalar, Tensor, DeviceValue, Sequence)):
+    if isinstance(subject, (Const, Scalar, Tensor, DeviceValue, Sequence)) or _is_no_container(subject):
         return const(False)
     asked: list[Value] = []
     taken: set[object] = set()

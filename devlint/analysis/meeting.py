@@ -250,7 +250,8 @@ def clash(
 
 
 def _is_made_to_meet(machine: Machine, tensor: Tensor) -> bool:
-    """Whether what an entry by protocol runs has made a tensor on the host, and handed it on to where it meets others."""
+    """Whether what an entry by protocol runs has made a tensor on the host, and has handed it on to where it meets
+    others."""
     origin = tensor.origin
     if origin is None or origin.kind not in ("factory", "host") or origin.first() in machine.sent:
         return False

@@ -28,7 +28,10 @@ def take_metaclass(cls: Class, metaclass: Value) -> None:
 
 
 def inherit_metaclass(cls: Class) -> None:
-    """A class has the metaclass of its bases."""
+    """A class has the metaclass of its bases. One that answers for all attributes of its objects makes these otherwise
+    than its body says, too."""
+    if "__getattribute__" in cls.fields:
+        cls.properties[ELSEWHERE] = True
     for base in mro(cls)[1:]:
         if isinstance(base, Class) and base.properties.get(ELSEWHERE):
             cls.properties[ELSEWHERE] = True

@@ -268,12 +268,22 @@ def _load_own(machine: Machine, value: Instance, call: Call) -> None:
     if not isinstance(state, Mapping):
         return
     for path, part in list(named_modules(value)):
+        if LOAD_HOOKS in part.state:
+            _run_load_hooks(machine, part, state, f"{path}." if path else "", call)
         own = find(part.cls, "_load_from_state_dict")
         if own is None:
             continue
         told: list[Value] = [Sequence("list", [], True) for _ in range(3)]
         given = [state, const(f"{path}." if path else ""), Mapping({}, None, True), BOOL, *told]
         call_value(machine, Bound(own[0], part), Call(given, {}, call.node, call.frame))
+
+
+def _run_load_hooks(machine: Machine, part: Instance, state: Mapping, prefix: str, call: Call) -> None:
+    """Hooks that are called before values are copied: they may put what is loaded in place."""
+    told: list[Value] = [Sequence("list", [], True) for _ in range(3)]
+    given = [state, const(prefix), Mapping({}, None, True), BOOL, *told]
+    for hook in part.state[LOAD_HOOKS] or ():
+        call_value(machine, hook, Call(given, {}, call.node, call.frame))
 
 
 KEPT: Final = "kept"

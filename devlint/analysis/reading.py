@@ -311,7 +311,8 @@ def _clash(event: MixedDevices) -> tuple[Any, ...]:
 
 
 def _is_told_where_it_met(event: MixedDevices) -> bool:
-    """Whether a clash is told where it happened, or at the call that led there from the file that has placed what met."""
+    """Whether a clash is told where it happened, or at the call that led there from the file that has placed what met:
+    it is echoed there as it would be here."""
     if event.root == event.site:
         return True
     newest = [operand.marks[-1].site.path for operand in event.operands if operand.marks]

@@ -235,6 +235,9 @@ def _meet_row(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) -> 
             demand_cpu(machine, row, name, value, where, call)
         elif demand == "generator":
             continue
+        elif demand == "single":
+            if not isinstance(value, Tensor) or value.rank not in (0, None):
+                parts.append(Part(value, "strict", where, parameter=name))
         elif demand != "any":
             parts.append(Part(value, demand, where, parameter=name))
     operation = row.short

@@ -41,6 +41,7 @@ from devlint.analysis.values import (
     Sequence,
     Value,
     const,
+    constant,
 )
 
 if TYPE_CHECKING:
@@ -316,7 +317,13 @@ def _next(machine: Machine, value: Sequence, call: Call) -> Value:
 
 @on(METHODS, "send", "throw")
 def _send(machine: Machine, value: Sequence, call: Call) -> Value:
-    return _next(machine, value, call)
+    """What a generator gives when it was sent something hangs on that, and generators have run by then."""
+    given = call.argument(0, "value")
+    if given is not None and constant(given) is None:
+        return _next(machine, value, call)
+    machine.store.set(value, "items", [])
+    machine.store.set(value, "open", True)
+    return UNKNOWN
 
 
 @on(METHODS, "__iter__")

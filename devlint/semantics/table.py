@@ -16,7 +16,8 @@ A line of a table file is one callable, or one brace pattern of callables:
   changed (result `same`), unless `+fresh` says that the result is another tensor. What is written to, also through
   `out=`, has the demand `strict`: it is no 0-dimensional exception.
 - After the effect stand the parameters that it concerns, each with a demand of its own after a colon where it differs
-  from the effect's: `generator` (must be on the device of the result), `index`, `cpu`, `any`, `combine`, `strict`.
+  from the effect's: `generator` (must be on the device of the result), `index`, `cpu`, `any`, `single`, `combine`,
+  `strict`.
 - `[name: result]` is what comes back when the argument `name` is given and is neither None, False nor a tensor.
 - `rank=`, `family=`, `state=`, `since=`, `to=`, `base=` fill the fields of `Row`; `+word` is a flag; a text
   in double quotes is the reason of an `unknown`, or a note. `~name` in `state=` is a buffer; `name(parameter=default)`
@@ -47,7 +48,7 @@ EFFECTS = frozenset(
         *("unknown", "host-library", "instance"),
     }
 )
-DEMANDS = frozenset({"combine", "strict", "index", "cpu", "generator", "mask", "any"})
+DEMANDS = frozenset({"combine", "strict", "single", "index", "cpu", "generator", "mask", "any"})
 _AGREEING = frozenset({"combine", "strict"})
 
 

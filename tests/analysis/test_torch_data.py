@@ -253,6 +253,17 @@ for x, y in OnDevice(DataLoader(TensorDataset(torch.zeros(4), torch.zeros(4)))):
     a = x  #= gpu
     b = y  #= gpu
 """,
+    "weights that are drawn from where they are": """
+weights = torch.ones(4, device=device)
+drawn = list(WeightedRandomSampler(weights, 2))
+beside = list(WeightedRandomSampler(weights, 2, generator=torch.Generator(device=device)))
+of_numbers = list(WeightedRandomSampler([1.0, 2.0], 2, generator=torch.Generator()))
+a = weights  #= gpu
+""",
+    "a generator that is not where the weights are": """
+sampler = WeightedRandomSampler(torch.ones(4, device=device), 2, generator=torch.Generator())  # DEV305: gpu1 gpu2
+print(list(sampler))
+""",
 }
 
 

@@ -219,6 +219,32 @@ q.rsample()  # DEV301: gpu1 gpu2
 d = torch.distributions.Normal(torch.zeros(2), torch.ones(2))
 d.log_prob(torch.zeros(2, device=device))  # DEV301: gpu1 gpu2
 """,
+    "parameters that meet when it is used": """
+p = torch.distributions.Normal(torch.zeros(2), torch.ones(2, device=device))
+a = p.loc  #= cpu
+b = p.scale  #= gpu
+""",
+    "parameters that met when it was used": """
+p = torch.distributions.Normal(torch.zeros(2), torch.ones(2, device=device))
+p.sample()  # DEV301: gpu1 gpu2
+""",
+    "parameters that meet when it is built": """
+p = torch.distributions.Beta(torch.ones(2), torch.ones(2, device=device))  # DEV301: gpu1 gpu2
+""",
+    "a mixture": """
+from torch.distributions import Categorical, MixtureSameFamily, Normal
+parts = Normal(torch.zeros(3, device=device), torch.ones(3, device=device))
+p = MixtureSameFamily(Categorical(torch.ones(3, device=device)), parts)
+a = p.sample()  #= gpu
+b = p.log_prob(torch.zeros(2, device=device))  #= gpu
+c = p.mean  #= gpu
+""",
+    "a mixture whose weights are elsewhere": """
+from torch.distributions import Categorical, MixtureSameFamily, Normal
+parts = Normal(torch.zeros(3, device=device), torch.ones(3, device=device))
+p = MixtureSameFamily(Categorical(torch.ones(3)), parts)
+p.sample()  # DEV301: gpu1 gpu2
+""",
 }
 
 

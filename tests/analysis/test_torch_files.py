@@ -352,6 +352,15 @@ file.seek(0)
 own.load_state_dict(torch.load(file, map_location=device, weights_only=False)["own"])
 e = own.step()[0]  #= gpu
 """,
+    "a file whose places are named one by one": """
+torch.save({"a": torch.zeros(2), "b": [torch.zeros(2, device=device)]}, "places.pt")
+brought = torch.load("places.pt", map_location={"cuda:0": "cpu"})
+a = brought["b"][0]  #= cpu
+b = torch.load("places.pt", map_location={"cuda:1": "cpu"})["b"][0]  #= gpu
+both = torch.load("places.pt", map_location={"cpu": str(torch.zeros(1, device=device).device), "cuda:0": "cpu"})
+c = both["a"]  #= gpu
+d = both["b"][0]  #= cpu
+""",
 }
 
 

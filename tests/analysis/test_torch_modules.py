@@ -559,6 +559,24 @@ head = offloaded(nn.Linear(2, 2))
 a = head(torch.zeros(1, 2))  #= gpu
 torch.zeros(1, 2, device=device) @ head.weight  # DEV301: gpu1 gpu2
 """,
+    "a hook that takes what is loaded as it is": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.register_buffer("table", torch.zeros(2))
+        self._register_load_state_dict_pre_hook(self.take)
+    def take(self, state, prefix, *rest):
+        self.table = state[prefix + "table"]
+saved = Net().state_dict()
+net = Net().to(device)
+net.load_state_dict(saved)
+a = net.table  #= cpu
+b = net.layer.weight  #= gpu
+whole = nn.Sequential(Net()).to(device)
+whole.load_state_dict({f"0.{name}": part for name, part in saved.items()})
+c = whole[0].table  #= cpu
+""",
 }
 
 

@@ -585,6 +585,25 @@ class Collector(Collecting):
         self.kept = torch.cat([self.kept, x])
 Collector().add(torch.rand(3, device=device))
 """,
+    "a single value that is put in": """
+x = torch.zeros(3)
+x.index_put_((torch.tensor([0]),), torch.tensor(2.0, device=device))
+y = torch.zeros(3, device=device)
+a = y.index_put((torch.tensor([0]),), torch.tensor(2.0))  #= gpu
+b = x.index_put((torch.tensor([0]),), torch.tensor(2.0, device=device))  #= cpu
+""",
+    "values that are put in": """
+torch.zeros(3).index_put_((torch.tensor([0]),), torch.ones(1, device=device))  # DEV301: gpu1 gpu2
+""",
+    "a gradient over even steps": """
+x = torch.rand(4, device=device)
+a = torch.gradient(x, spacing=2.0)[0]  #= gpu
+b = torch.gradient(x, spacing=(torch.arange(4.0, device=device),))[0]  #= gpu
+c = torch.gradient(x, spacing=[0.5])[0]  #= gpu
+""",
+    "a gradient over steps that are elsewhere": """
+torch.gradient(torch.rand(4, device=device), spacing=(torch.arange(4.0),))  # DEV301: gpu1 gpu2
+""",
 }
 
 

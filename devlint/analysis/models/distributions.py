@@ -68,6 +68,8 @@ _COMPUTING: Final = frozenset(
 )
 """Distributions that compute their own tensors of what they are given, or keep views of it. The others keep it, if it
 has the right shape: a parameter of a module there still moves with its module."""
+_LATE: Final = frozenset({"Cauchy", "Gamma", "Laplace", "MixtureSameFamily", "Normal"})
+"""Distributions that keep what they are given as it is: it meets when they are used."""
 _OTHER_SHAPE: Final = frozenset({"Categorical", "MixtureSameFamily", "LKJCholesky", "Wishart"})
 """Distributions whose samples have not the rank of their parameters."""
 
@@ -107,7 +109,10 @@ def construct(machine: Machine, made: Instance, row: Row, bound: dict[str, Any],
         value = bound.get(name)
         for inner in held(value) if isinstance(value, Instance) else [value] if isinstance(value, Value) else []:
             parts.append(Part(inner, demands.get(name, "strict"), None, name))
-    main, clashed = meet(machine, parts, _short(row), call.node, call.frame)
+    if _short(row) in _LATE and _stand_apart(parts):
+        main, clashed = None, False
+    else:
+        main, clashed = meet(machine, parts, _short(row), call.node, call.frame)
     if main is None and not clashed and parts and all(_is_plain_number(part.value) for part in parts):
         main = _number(machine, _short(row), call)
     machine.store.put(made.state, ROW, row)
@@ -117,6 +122,12 @@ def construct(machine: Machine, made: Instance, row: Row, bound: dict[str, Any],
         else:
             assign_attribute(machine, made, name, value, call.node, call.frame)
     return made
+
+
+def _stand_apart(parts: list[Part]) -> bool:
+    """Whether parameters are known to be on several devices."""
+    places = {part.value.device for part in parts if isinstance(part.value, Tensor)}
+    return len(places) > 1 and None not in places and POISON not in places
 
 
 def _is_plain_number(value: Value) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.access import binary, call_value
+from devlint.analysis.access import binary, call_value, truth
 from devlint.analysis.dispatch import Call, models
 from devlint.analysis.iterables import items_of, lazy
 from devlint.analysis.machine import Crash
@@ -164,10 +164,47 @@ def accumulate(machine: Machine, call: Call) -> Value | None:
     return lazy(totals, found.open)
 
 
-@models("itertools.takewhile", "itertools.dropwhile", "itertools.compress")
-def some_of(machine: Machine, call: Call) -> Value | None:
-    """Some of the items."""
-    if len(call.positional) < 2:
+@models("itertools.compress")
+def compress(machine: Machine, call: Call) -> Value | None:
+    """`compress(xs, selectors)`: the items at which a selector is true."""
+    if len(call.positional) != 2:
         return UNKNOWN
-    value = call.positional[0] if isinstance(call.positional[1], (Const, Sequence)) else call.positional[1]
-    return lazy(items_of(machine, value, call).items, True)
+    found, chosen = (items_of(machine, value, call) for value in call.positional)
+    answers = [truth(machine, value) for value in chosen.items]
+    if found.open or chosen.open or None in answers:
+        return _some_of(machine, found.items)
+    return lazy([one for one, answer in zip(found.items, answers, strict=False) if answer], False)
+
+
+@models("itertools.takewhile")
+def takewhile(machine: Machine, call: Call) -> Value | None:
+    """`takewhile(f, xs)`: the items before the first of which `f` is false."""
+    return _while_true(machine, call, True)
+
+
+@models("itertools.dropwhile")
+def dropwhile(machine: Machine, call: Call) -> Value | None:
+    """`dropwhile(f, xs)`: that item, and those behind it."""
+    return _while_true(machine, call, False)
+
+
+def _while_true(machine: Machine, call: Call, takes: bool) -> Value | None:
+    if len(call.positional) != 2:
+        return UNKNOWN
+    function, value = call.positional
+    found = items_of(machine, value, call)
+    first = len(found.items)
+    for position, one in enumerate(found.items):
+        answer = truth(machine, call_value(machine, function, call.with_arguments([one])))
+        if answer is None:
+            return _some_of(machine, found.items)
+        if not answer:
+            first = position
+            break
+    if found.open and first == len(found.items):
+        return _some_of(machine, found.items)
+    return lazy(found.items[:first] if takes else found.items[first:], found.open and not takes)
+
+
+def _some_of(machine: Machine, items: list[Value]) -> Value:
+    return lazy([join_all(machine, items)] if items else [], True)

@@ -9,6 +9,7 @@ from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.rows import check_generator
 from devlint.analysis.values import (
     NUMBER,
+    POISON,
     UNKNOWN,
     Const,
     External,
@@ -33,11 +34,11 @@ def _sampler(machine: Machine, call: Call, name: str, chosen: Value) -> Value:
     return made
 
 
-def _check(machine: Machine, call: Call) -> None:
-    """Samplers draw with a CPU generator."""
+def _check(machine: Machine, call: Call, device: str = "cpu") -> None:
+    """Samplers draw with a CPU generator, or one of the device of what they draw from."""
     generator = call.keywords.get("generator")
     if generator is not None:
-        check_generator(machine, generator, "cpu", "RandomSampler", call)
+        check_generator(machine, generator, device, "RandomSampler", call)
 
 
 @models("torch.utils.data.SequentialSampler")
@@ -46,11 +47,22 @@ def sequential(machine: Machine, call: Call) -> Value:
     return _sampler(machine, call, "SequentialSampler", NUMBER)
 
 
-@models("torch.utils.data.RandomSampler", "torch.utils.data.WeightedRandomSampler")
+@models("torch.utils.data.RandomSampler")
 def random_sampler(machine: Machine, call: Call) -> Value:
     """`RandomSampler(dataset)`."""
     _check(machine, call)
     return _sampler(machine, call, "RandomSampler", NUMBER)
+
+
+@models("torch.utils.data.WeightedRandomSampler")
+def weighted_sampler(machine: Machine, call: Call) -> Value:
+    """`WeightedRandomSampler(weights, number)`: draws where the weights are."""
+    weights = call.argument(0, "weights")
+    if not isinstance(weights, Tensor):
+        _check(machine, call)
+    elif weights.device not in (None, POISON):
+        _check(machine, call, weights.device)
+    return _sampler(machine, call, "WeightedRandomSampler", NUMBER)
 
 
 @models("torch.utils.data.SubsetRandomSampler")

@@ -89,7 +89,7 @@ RESULTS: Final[dict[str, tuple[Value, str]]] = {
     ),
     "strings": (
         Sequence("list", [STRING], True),
-        "os.listdir glob.glob glob.iglob os.walk os.scandir re.findall re.split shlex.split subprocess.getstatusoutput",
+        "os.listdir glob.glob glob.iglob os.walk os.scandir shlex.split subprocess.getstatusoutput",
     ),
 }
 """What calls give that say no more than that: paths by result."""
@@ -371,18 +371,6 @@ def log(machine: Machine, instance: Instance, call: Call) -> Value | None:
 def log_enabled(machine: Machine, instance: Instance, call: Call) -> Value | None:
     """Depends on the configuration."""
     return BOOL
-
-
-@models("re.compile", "re.match", "re.search", "re.fullmatch")
-def match(machine: Machine, call: Call) -> Value | None:
-    """Matches may be None."""
-    return UNKNOWN
-
-
-@models("re.sub")
-def substitute(machine: Machine, call: Call) -> Value | None:
-    """`re.sub(pattern, new, text)`."""
-    return STRING
 
 
 # -- processes that are spawned: what they run runs elsewhere

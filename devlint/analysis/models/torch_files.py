@@ -92,6 +92,8 @@ def _load(machine: Machine, call: Call, exported: bool) -> Value:
     saved = saved_content(machine, source)
     if where is not None and text_of(where) in _MODES and (saved is None or not tensors_in(saved)):
         return UNKNOWN if saved is None else copied(saved, {})
+    if isinstance(where, Mapping) and saved is not None:
+        return _by_location(machine, saved, where, call)
     if where is not None and constant(where) is not None:
         device: str | None = None
         if is_device_like(where) or isinstance(where, Sequence):
@@ -128,6 +130,24 @@ def _load(machine: Machine, call: Call, exported: bool) -> Value:
     if not gpu_is_asked_for(machine) and not _is_behind_gpus(machine) and not saves(machine, call):
         return _told(machine, call, exported)
     return UNKNOWN
+
+
+def _by_location(machine: Machine, saved: Value, places: Mapping, call: Call) -> Value:
+    """What was saved, where a dict says for the place at which it was; what that does not name stays."""
+    if places.open or not all(isinstance(key, str) for key in places.items):
+        return UNKNOWN
+    loaded = copied(saved, {})
+    resolved: dict[str, str | None] = {}
+    for tensor in tensors_in(loaded):
+        at = tensor.device
+        if at is not None and at in places.items:
+            if at not in resolved:
+                resolved[at] = resolve(machine, places.items[at], call.node, call.frame, "torch.load")
+                if resolved[at] == "cpu":
+                    machine.testify("map_location", call.frame)
+            tensor.device = resolved[at]
+            tensor.origin = machine.origin("loaded", call.node, call.frame, tensor.device)
+    return loaded
 
 
 def _is_behind_gpus(machine: Machine) -> bool:
