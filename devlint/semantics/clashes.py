@@ -179,6 +179,12 @@ def _in_own_words(name: str, operands: Operands, devices: dict[str, str], ranks:
             f"RuntimeError: Expected tensor to have {receiver} Device, but got tensor with {indices} Device "
             "(while checking arguments for torch.take_along_dim():)"
         )
+    if name == "gradient" and len(operands) > 1:
+        places = list(dict.fromkeys(device for _, device in operands))
+        return (
+            "RuntimeError: torch.gradient expected each tensor to be on the same device, "
+            f"but got devices {places[0]} and {places[-1]}!"
+        )
     if name in ("sparse_csr_tensor", "sparse_csc_tensor"):
         return f"RuntimeError: Values and {operands[0][0]} need to be on the same device."
     return _OWN_TEXTS.get(name)

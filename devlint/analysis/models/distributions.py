@@ -233,8 +233,13 @@ def _agreed(machine: Machine, value: Instance, operation: str, node: ir.Node, fr
         return None
     if all(tensor.device == tensors[0].device for tensor in tensors):
         return tensors[0]
-    parts = [Part(tensor, "combine", None, "the distribution's parameters") for tensor in tensors]
-    main, clashed = meet(machine, parts, operation, node, frame)
+    mixture = value.fields.get("mixture_distribution") if operation == "sample" else None
+    chosen = held(mixture) if isinstance(mixture, Instance) else []
+    parts = [
+        Part(tensor, "combine", None, "the distribution's parameters", "index" if tensor in chosen else "input")
+        for tensor in tensors
+    ]
+    main, clashed = meet(machine, parts, operation, node, frame, "torch.gather" if chosen else "")
     return Tensor(POISON) if clashed else main
 
 
