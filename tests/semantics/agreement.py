@@ -77,6 +77,8 @@ def predict(row: table.Row, bound: dict[str, Any]) -> str:
         for operand in flat(bound.get(name)):
             if demand == "strict" or (demand == "combine" and (operand.rank > 0 or operand.device != CPU)):
                 agreeing.append(operand.device)
+            elif demand == "single" and operand.rank > 0:
+                agreeing.append(operand.device)
             elif demand == "cpu" and operand.device != CPU:
                 return "error"
     first = next(iter(flat([bound.get(name) for name in row.concerned])), None)
