@@ -140,6 +140,8 @@ def compare(machine: Machine, left: Value, right: Value, node: ir.Compare, frame
     if isinstance(left, Sequence) and isinstance(right, Sequence) and symbol in ("==", "!="):
         same = _same_items(left, right)
         return BOOL if same is None else const(same is (symbol == "=="))
+    if symbol in ("==", "!=") and (_are_unlike(left, right) or _are_unlike(right, left)):
+        return const(symbol == "!=")
     if symbol in ("==", "!=") and (texts_differ(left, right) or are_dtypes_apart(left, right)):
         return const(symbol == "!=")
     known = _compare_bounds(left, symbol, right)
@@ -147,6 +149,11 @@ def compare(machine: Machine, left: Value, right: Value, node: ir.Compare, frame
         weigh(machine, node, frame)
         return const(known)
     return count_arguments(left, symbol, right) or named_unknown(left, symbol, right) or BOOL
+
+
+def _are_unlike(one: Value, other: Value) -> bool:
+    """Whether one is a container of Python's, and the other a constant, which none is equal to."""
+    return isinstance(one, (Sequence, Mapping)) and isinstance(other, Const)
 
 
 _METHODS = {"==": "__eq__", "!=": "__ne__", "<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}
