@@ -112,7 +112,7 @@ import os.path as places
 def area(radius, kept):
     wide = math.pi * radius
     kept.append(places.basename(str(wide)))
-    return round(wide * radius, kept[0])
+    return int(wide * radius) + len(kept)
 
 if __name__ == '__main__':
     size = area(2, [1])
@@ -126,7 +126,7 @@ def test_handed_out_to_another_file(row: int) -> None:
     (_, there), (file, moved) = changed.rows[row]
     assert "extracted_helper(" in changed.files[MAIN].split("\n")[there - 1]
     assert file == MOVED and "return" in changed.files[file].split("\n")[moved - 1]
-    assert variables(dict(changed.files)) == {"size": 12.6}
+    assert variables(dict(changed.files)) == {"size": 14}
 
 
 def test_without_what_runs_it() -> None:
