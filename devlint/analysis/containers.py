@@ -91,10 +91,11 @@ def unpack(
             parts = [RESULT if value is RESULT else UNKNOWN] * count
         return _starred(parts, star_index)
     items, missing = list(found.items), count - len(found.items)
-    if isinstance(value, Sequence) and 0 < value.tail <= count and star_index is None:
-        front = items[: -value.tail]
+    tail = value.at_end() if isinstance(value, Sequence) else 0
+    if 0 < tail <= count and star_index is None:
+        front = items[:-tail]
         filled = [*front, *[join_all(machine, front)] * count]
-        return [*filled[: count - value.tail], *items[-value.tail :]]
+        return [*filled[: count - tail], *items[-tail:]]
     if star_index is not None:
         rest = len(items) - (count - 1)
         if rest < 0 and not found.open:

@@ -56,7 +56,7 @@ def evaluate_display(machine: Machine, node: ir.Display, frame: Frame) -> Value:
     if len(items) > MAX_ITEMS:
         return Sequence(node.kind, items[:MAX_ITEMS], True)
     made = Sequence(node.kind, items, is_open)
-    made.tail = tail if is_open and node.kind == "tuple" else 0
+    made.tail = (made.items, tail) if is_open and tail else None
     return made
 
 

@@ -210,7 +210,11 @@ def _leave_open(machine: Machine, start: int, node: ir.Node, frame: Frame) -> bo
                 grows = grows or len(old) < len(target.items)
     for receiver in _growing(machine, node):
         grown = held(receiver, frame)
-        if isinstance(grown, Sequence) and grown.kind == "list" and not grown.open:
+        if not isinstance(grown, Sequence) or grown.kind != "list":
+            continue
+        if grown.at_end():
+            machine.store.set(grown, "items", list(grown.items))  # others may follow what stood at its end
+        if not grown.open:
             machine.store.set(grown, "open", True)
     return grows
 

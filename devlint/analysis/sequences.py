@@ -115,7 +115,8 @@ def sequence_item(machine: Machine, value: Sequence, index: Value, node: ir.Node
             return UNKNOWN
         return _any_left(machine, value, node, frame)
     if value.open:
-        known = 0 <= position < len(value.items) - value.tail or -value.tail <= position < 0
+        tail = value.at_end()
+        known = 0 <= position < len(value.items) - tail or -tail <= position < 0
         return value.items[position] if known else _any_left(machine, value, node, frame)
     if not -len(value.items) <= position < len(value.items):
         if value.counted:
@@ -188,6 +189,11 @@ def _sliced(machine: Machine, value: Sequence, node: ir.Slice, frame: Frame) -> 
     if not value.open:
         return Sequence(kind, value.items[cut])
     start, stop, step = cut.start or 0, cut.stop, cut.step or 1
+    tail = value.at_end() if step == 1 else 0
+    if -tail <= start < 0 and (stop is None or stop < 0):
+        return Sequence(kind, value.items[cut])
+    if start >= 0 and stop is not None and -tail <= stop < 0:
+        return Sequence(kind, value.items[cut], True)
     if start >= 0 and step > 0:
         if stop is not None and 0 <= stop <= len(value.items):
             return Sequence(kind, value.items[cut])

@@ -316,8 +316,8 @@ class Sequence(Value):
     `kind` names the type; `replica` is the generator of the parameters that a replica of DataParallel does not have,
     `batch` what a loader out of sight yields, which may be of any type.
     `is_shape`: it is the shape of a tensor, or a part of one. `counted`: it has an item for each GPU. `sifted`: its
-    items were chosen by a condition that is not decided; it may be empty. `tail`: how many of the items of an open
-    tuple stand at its end (`*shape, device`).
+    items were chosen by a condition that is not decided; it may be empty. `tail`: the items that it was displayed
+    with, and how many of these stand at its end (`*shape, device`).
     """
 
     __slots__ = ("kind", "items", "open", "born", "is_shape", "counted", "sifted", "tail")
@@ -330,7 +330,11 @@ class Sequence(Value):
         self.is_shape = False
         self.counted = False
         self.sifted = False
-        self.tail = 0
+        self.tail: tuple[list[Value], int] | None = None
+
+    def at_end(self) -> int:
+        """How many items of an open one surely stand at its end: those of a display, until it is given others."""
+        return self.tail[1] if self.tail is not None and self.tail[0] is self.items else 0
 
     def __repr__(self) -> str:
         return f"Sequence({self.kind}, {self.items}{', ...' if self.open else ''})"

@@ -50,6 +50,22 @@ for step in range(9):
     if len(xs) == 3:
         a = torch.ones(2, device=device) + torch.ones(2)  # silent
 """,
+    "what stands behind a part of unknown length": """
+loader = torch.utils.data.DataLoader([torch.zeros(2)] * 4, batch_size=2)
+ends = [torch.ones(2, device=device), *[x[0] for x in loader], torch.ones(2, device=device)]
+a = ends[1:-1][-1]  #= cpu
+b = ends[-1]  #= gpu
+c = ends[-1:][0]  #= gpu
+""",
+    "what a loop appends behind it": """
+loader = torch.utils.data.DataLoader([torch.zeros(2)] * 4, batch_size=2)
+ends = [*[x[0] for x in loader], torch.ones(2, device=device)]
+for step in range(9):
+    if step == 7:
+        ends.append(torch.ones(2))
+if len(ends) == 3:
+    a = torch.ones(2, device=device) + ends[-1]  # silent
+""",
     "objects that either side of a branch made": """
 class Batch:
     def __init__(self, x, y):

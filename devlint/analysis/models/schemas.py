@@ -123,7 +123,8 @@ def _anew(value: Value) -> Value:
     if value.__class__ is not Sequence or value.kind == LAZY:
         return value
     made = Sequence(value.kind, [_anew(item) for item in value.items], value.open)
-    made.is_shape, made.counted, made.sifted, made.tail = value.is_shape, value.counted, value.sifted, value.tail
+    made.is_shape, made.counted, made.sifted = value.is_shape, value.counted, value.sifted
+    made.tail = (made.items, value.at_end())
     return made
 
 
