@@ -56,7 +56,8 @@ def _forward(cls: Class) -> Function | None:
 
 def tensors_among(node: ir.Function, names: frozenset[str]) -> set[str]:
     """Which of the parameters `names` are tensors, as the function itself shows: it saves them for the way back, or
-    asks for their shape, and asks nothing of them that tensors lack."""
+    asks for their shape, and asks nothing of them that tensors lack; who makes a tensor of one was given something
+    else."""
     shown: set[str] = set()
     others: set[str] = set()
     for part in walk(node.body.statements):
@@ -70,10 +71,13 @@ def tensors_among(node: ir.Function, names: frozenset[str]) -> set[str]:
                 others.add(part.function.id)
             elif isinstance(part.function, ir.Attribute) and part.function.name == "save_for_backward":
                 shown.update(given.id for given in part.args if isinstance(given, ir.Name))
+            elif isinstance(part.function, ir.Attribute) and part.function.name in _MAKERS:
+                others.update(given.id for given in part.args[:1] if isinstance(given, ir.Name))
         elif isinstance(part, ir.Function):
             others.update(part.parameters.positional)
     return (shown & names) - others
 
 
 _ATTRIBUTES: Final = frozenset("device dtype T data grad is_cuda requires_grad".split())
+_MAKERS: Final = frozenset("tensor as_tensor asarray from_numpy".split())
 _SHAPES: Final = frozenset("shape ndim size dim numel".split())
