@@ -22,12 +22,13 @@ class Driving:
     """Who imports whom: `imports` are the project's files that a file imports, `importers` those by which it is
     imported, `driven` those that a program imports."""
 
-    __slots__ = ("imports", "importers", "driven", "_project", "_called", "_around")
+    __slots__ = ("imports", "importers", "driven", "_project", "_called", "_around", "_movers")
 
     def __init__(self, project: Project, targets: Sequence[str]) -> None:
         self._project = project
         self._called: dict[str, set[str]] = {}
         self._around: dict[str, set[str]] | None = None
+        self._movers: set[str] | None = None
         self.imports = {path: project.imports_of(path) for path in targets}
         self.importers: dict[str, set[str]] = {}
         for path, found in self.imports.items():
@@ -78,19 +79,19 @@ class Driving:
         return [node for node in reached if node not in own]
 
     def chosen_among(self, path: str) -> set[str]:
-        """The names that the programs call which import a file and move something, and those that functions and classes
-        of the file call of which they call one.
+        """The names that those call which import a file, of the programs that move something and of what these import,
+        and those that functions and classes of the file call of which they call one.
 
         A class among them that none has built is one that another answer to an option builds.
         """
         names: set[str] = set()
-        for program in self.importers.get(path, ()):
-            if self.is_program(program) and moves(self._project, program):
-                if program not in self._called:
-                    module = self._project.module(program)
+        for importer in self.importers.get(path, ()):
+            if self._is_of_movers(importer):
+                if importer not in self._called:
+                    module = self._project.module(importer)
                     assert module is not None
-                    self._called[program] = called_names(module.body)
-                names |= self._called[program]
+                    self._called[importer] = called_names(module.body)
+                names |= self._called[importer]
         own = self._project.module(path)
         if names and own is not None:
             defined = {part.name: part.body for part in own.body if isinstance(part, ir.Class)}
@@ -101,6 +102,13 @@ class Driving:
                 waiting += [name for name in defined if name in new]
                 names |= new
         return names
+
+    def _is_of_movers(self, path: str) -> bool:
+        """Whether a file is a program that moves something, or one that such a program imports."""
+        if self._movers is None:
+            movers = [file for file in self.imports if self.is_program(file) and moves(self._project, file)]
+            self._movers = {*movers, *(imported for mover in movers for imported in self.imports[mover])}
+        return path in self._movers
 
     def defaults_around(self, path: str) -> set[str]:
         """The defaults for new tensors that programs choose, by functions in other files, which come to this one."""

@@ -615,6 +615,30 @@ def test_parts_that_may_be_modules_may_move_with_the_whole(tmp_path: Path) -> No
     assert [e.code for e in found(HEAD + own, tmp_path / "other")] == ["DEV302"]
 
 
+@pytest.mark.parametrize(
+    ("moved", "codes"), [("net.to('cuda' if torch.cuda.is_available() else 'cpu')", ["DEV303"]), ("net.eval()", [])]
+)
+def test_a_class_that_another_driven_file_would_have_built_is_entered(
+    moved: str, codes: list[str], tmp_path: Path
+) -> None:
+    """The program imports both files, and names a class of the one alone, which names one of the other."""
+    (tmp_path / "losses.py").write_text(
+        HEAD + "class Contrast(nn.Module):\n    def forward(self, x):\n"
+        "        device = torch.device('cuda' if x.is_cuda else 'cpu')\n"
+        "        mask = torch.ones(len(x), 3).to(device)\n        return mask.scatter(1, torch.zeros(4, 1).long(), 0)\n"
+    )
+    (tmp_path / "nets.py").write_text(
+        HEAD + "from losses import Contrast\nclass Net(nn.Module):\n    def __init__(self, kind):\n"
+        "        super().__init__()\n        self.layer = nn.Linear(2, 2)\n"
+        "        self.loss = Contrast() if kind == 'contrast' else None\n"
+    )
+    (tmp_path / "main.py").write_text(
+        f"import torch\nfrom losses import Contrast\nfrom nets import Net\nnet = Net('other')\n{moved}\nprint(net)\n"
+    )
+    files = sorted(tmp_path.glob("*.py"))
+    assert [finding.code for finding in check(files, Config(root=tmp_path))] == codes
+
+
 def test_called_with_what_is_right_is_not_entered_again(tmp_path: Path) -> None:
     """A function that a run has reached is not given unknown arguments too."""
     text = (
