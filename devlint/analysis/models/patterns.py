@@ -23,6 +23,9 @@ _GROUPS: Final = "groups"
 _LONGEST: Final = 100
 _REPEATED_GROUP: Final = re.compile(r"\)[*+{?]|\\[1-9]|\(\?[^:]")
 """What may take long to look for, or asks what stands around: it is left alone."""
+_REPEATED: Final = re.compile(r"[*+{]")
+_MOST_REPEATED: Final = 3
+"""Of more repetitions each may try every length of the others."""
 
 
 @models("re.compile")
@@ -41,6 +44,8 @@ def _is_plain(call: Call, count: int) -> bool:
 def _known(pattern: str | None, text: str | None) -> tuple[re.Pattern[str], str] | None:
     """A pattern and a text that are known, and among which to look takes no time."""
     if pattern is None or text is None or max(len(pattern), len(text)) > _LONGEST or _REPEATED_GROUP.search(pattern):
+        return None
+    if len(_REPEATED.findall(pattern)) > _MOST_REPEATED:
         return None
     try:
         return re.compile(pattern), text
