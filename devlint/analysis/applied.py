@@ -8,6 +8,7 @@ from devlint.analysis.backward import run_hooks
 from devlint.analysis.classes import external_bases, find
 from devlint.analysis.dispatch import Call
 from devlint.analysis.models.torch_functions import apply_function
+from devlint.analysis.names import bound_by
 from devlint.analysis.values import Class, Function, Sequence, Tensor, Unknown, Value
 from devlint.semantics import table
 from devlint.syntax import ir
@@ -57,7 +58,7 @@ def _forward(cls: Class) -> Function | None:
 def tensors_among(node: ir.Function, names: frozenset[str]) -> set[str]:
     """Which of the parameters `names` are tensors, as the function itself shows: it saves them for the way back, or
     asks for their shape, and asks nothing of them that tensors lack; who makes a tensor of one was given something
-    else."""
+    else, and so was perhaps who has another function give it anew."""
     shown: set[str] = set()
     others: set[str] = set()
     for part in walk(node.body.statements):
@@ -75,7 +76,14 @@ def tensors_among(node: ir.Function, names: frozenset[str]) -> set[str]:
                 others.update(given.id for given in part.args[:1] if isinstance(given, ir.Name))
         elif isinstance(part, ir.Function):
             others.update(part.parameters.positional)
+        elif isinstance(part, ir.Assign) and _is_of_a_function(part.value):
+            others.update(bound_by([part]))
     return (shown & names) - others
+
+
+def _is_of_a_function(value: ir.Expr) -> bool:
+    """Whether something is what a function with a plain name gives: `x = prepared(x)`."""
+    return isinstance(value, ir.Call) and isinstance(value.function, ir.Name)
 
 
 _ATTRIBUTES: Final = frozenset("device dtype T data grad is_cuda requires_grad".split())

@@ -122,7 +122,7 @@ i = re.search("gpu", text)  #= None
 text = "a" * 40 + "!"
 a = bool(re.match("(a+)+b", "aaaaab"))  #= True ?
 b = re.sub("A", "", text, flags=re.IGNORECASE)  #= '!' ?
-d = re.match("a*a*a*a*a*a*a*a*b", text)  #= ?
+d = re.match("a*a*a*a*a*a*a*a*b", text)  #= None ?
 c = torch.zeros(1, device="cpu" if re.match("(", ")", 2) is None else device) if text == "" else here  #= cpu
 """,
     "a class behind a sequence and a mapping": """
