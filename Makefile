@@ -40,7 +40,7 @@ contracts: $(VENV)/.stamp-test
 	$(BIN)/lint-imports
 
 unit: $(VENV)/.stamp-test
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
 # Property tests on programs that nobody has tried yet; `make test` repeats the same ones.
 explore: $(VENV)/.stamp-test
