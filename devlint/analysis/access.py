@@ -187,7 +187,7 @@ def _is_of_torch(name: str) -> bool:
 
 def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
     """Tell whether the value has an attribute of that name; None when that is not known."""
-    from devlint.analysis.classes import find, is_named_tuple, is_open_class
+    from devlint.analysis.ancestry import find, is_named_tuple, is_open_class
 
     if isinstance(value, Instance):
         if name in value.fields:
@@ -256,7 +256,7 @@ _OF_WRAPPERS = frozenset("join no_sync register_comm_hook join_hook scatter gath
 
 def is_no_wrapper(value: Instance) -> bool:
     """Whether a module surely has no `.module` inside: all of its attributes are known."""
-    from devlint.analysis.classes import find, is_open_class
+    from devlint.analysis.ancestry import find, is_open_class
 
     module = value.module
     if module is None or module.unsure or module.children is None or "inner" in value.state or ANY_NAME in value.state:
@@ -270,7 +270,7 @@ def is_no_wrapper(value: Instance) -> bool:
 
 def is_only_inside(value: Instance, name: str) -> bool:
     """Whether only the module in a DataParallel (DDP) has this attribute: the wrapper passes nothing on but calls."""
-    from devlint.analysis.classes import find, is_open_class
+    from devlint.analysis.ancestry import find, is_open_class
     from devlint.semantics.table import lookup
 
     inner = value.state.get("inner")

@@ -8,8 +8,8 @@ from devlint.analysis.access import call_value
 from devlint.analysis.choices import decide_value
 from devlint.analysis.control import either, one_way
 from devlint.analysis.dispatch import CALL, Call, on
-from devlint.analysis.machine import Crash
 from devlint.analysis.plain import join_all
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import UNKNOWN, OneOf, Value
 from devlint.syntax import ir
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from devlint.analysis.ancestry import external_bases, find
 from devlint.analysis.backward import run_hooks
-from devlint.analysis.classes import external_bases, find
 from devlint.analysis.dispatch import Call
 from devlint.analysis.models.torch_functions import apply_function
 from devlint.analysis.names import bound_by

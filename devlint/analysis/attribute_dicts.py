@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.classes import external_bases, note_any_name
+from devlint.analysis.ancestry import external_bases
+from devlint.analysis.classes import note_any_name
 from devlint.analysis.dispatch import METHODS
 from devlint.analysis.mappings import put
 from devlint.analysis.values import Instance, Mapping, Value, const

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import ANY_NAME, has_attribute, is_of_modules, path_of
-from devlint.analysis.classes import external_bases, find, is_given_by_heir, mro
+from devlint.analysis.ancestry import external_bases, find, mro
+from devlint.analysis.classes import is_given_by_heir
 from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.machine import text_of
 from devlint.analysis.values import (

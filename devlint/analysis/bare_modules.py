@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from devlint.analysis.classes import find, is_open_class, mro
+from devlint.analysis.ancestry import find, is_open_class, mro
 from devlint.analysis.modules import registered, submodules
 from devlint.analysis.values import (
     Class,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import iterate
-from devlint.analysis.classes import is_module_class
+from devlint.analysis.ancestry import is_module_class
 from devlint.analysis.devices import resolve
 from devlint.analysis.dispatch import METHODS, Call
 from devlint.analysis.module_state import HIDDEN, UNNAMED, ModuleState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value
-from devlint.analysis.classes import find
+from devlint.analysis.ancestry import find
 from devlint.analysis.dispatch import Call
 from devlint.analysis.frames import Frame, Locals
 from devlint.analysis.meeting import tensors_in

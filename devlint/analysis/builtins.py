@@ -7,14 +7,9 @@ import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from devlint.analysis.access import (
-    binary,
-    call_method,
-    iterate,
-    truth,
-)
+from devlint.analysis.access import binary, call_method, iterate, truth
+from devlint.analysis.ancestry import external_bases, find
 from devlint.analysis.arguments import ARGUMENT_COUNTS, Arguments
-from devlint.analysis.classes import external_bases, find
 from devlint.analysis.constants import as_text
 from devlint.analysis.dispatch import METHODS, Call, method_models, models
 from devlint.analysis.enumerations import each_member
@@ -22,11 +17,11 @@ from devlint.analysis.formatting import refuse_format
 from devlint.analysis.gpu_numbers import handed_on
 from devlint.analysis.host import note_wait, read_pending, read_through
 from devlint.analysis.loads import take_for_data
-from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import build, from_keys
 from devlint.analysis.modules import is_dictionary, members
 from devlint.analysis.plain import compute, length, lift, sequence, set_of
 from devlint.analysis.results import first_size
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import (
     BOOL,
     COUNT,

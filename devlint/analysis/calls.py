@@ -12,12 +12,13 @@ from devlint.analysis.cutting import cut
 from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, CALL, METHOD, MODELS, VALUES, Call, on
 from devlint.analysis.frames import Frame, Locals
 from devlint.analysis.hearsay import heed
-from devlint.analysis.machine import RAISE, Activation, Crash
+from devlint.analysis.machine import Activation
 from devlint.analysis.models import library
 from devlint.analysis.option_names import counts_gpus
 from devlint.analysis.plain import missing
 from devlint.analysis.remembering import REMEMBERS, recall
 from devlint.analysis.replacing import PATCHED, run_patched
+from devlint.analysis.signals import RAISE, Crash
 from devlint.analysis.state import GRADIENTS, SCRIPTED
 from devlint.analysis.values import (
     CUT,

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from devlint.analysis.choices import decide
 from devlint.analysis.events import GeneratorDevice, MixedDevices
-from devlint.analysis.machine import Crash, text_of
+from devlint.analysis.machine import text_of
 from devlint.analysis.meeting import Part, clash_in_check
 from devlint.analysis.plain import ancestors
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import SOME_INDEX, DeviceValue, External, Instance, Tensor, Value
 from devlint.syntax import ir
 

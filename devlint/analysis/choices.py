@@ -19,10 +19,10 @@ from devlint.analysis.dispatch import EVALUATE
 from devlint.analysis.events import Choice, Site
 from devlint.analysis.gpu_numbers import is_chosen
 from devlint.analysis.host import note_wait, read_pending
-from devlint.analysis.machine import Crash
 from devlint.analysis.narrowing import narrow
 from devlint.analysis.option_names import asks_for_gpu, is_gpu_flag, is_gpu_option, speaks_of_gpu
 from devlint.analysis.presets import tested
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import (
     BOOL,
     CUT,

@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value, truth
+from devlint.analysis.ancestry import find, is_open_class
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.choices import COMPARE, count_arguments, presence
-from devlint.analysis.classes import find, is_open_class
 from devlint.analysis.conditions import named_unknown
 from devlint.analysis.containers import contains
 from devlint.analysis.counting import weigh
@@ -17,13 +17,13 @@ from devlint.analysis.derived import DeviceText
 from devlint.analysis.device_comparing import compare_devices, refuse_index
 from devlint.analysis.device_names import compare_names, look_in_names
 from devlint.analysis.dispatch import EVALUATE, Call, evaluates
+from devlint.analysis.dtypes import are_dtypes_apart
 from devlint.analysis.enumerations import is_member
 from devlint.analysis.frames import Frame
 from devlint.analysis.leaves import NoGradient, may_lack
-from devlint.analysis.machine import Crash
 from devlint.analysis.plain import equal, none_of, texts_differ
-from devlint.analysis.plain_types import are_dtypes_apart
 from devlint.analysis.presets import compared
+from devlint.analysis.signals import Crash
 from devlint.analysis.tensors import compare_tensors
 from devlint.analysis.values import (
     BOOL,

@@ -15,7 +15,6 @@ from devlint.analysis.formatting import refuse_formats
 from devlint.analysis.gpu_numbers import handed_on, note_name
 from devlint.analysis.host import read_pending
 from devlint.analysis.lacking import LACKED, ask_nothing, read_lacking
-from devlint.analysis.machine import Crash
 from devlint.analysis.plain import (
     MAX_TEXT,
     NotConstant,
@@ -28,6 +27,7 @@ from devlint.analysis.plain import (
     path_text,
 )
 from devlint.analysis.sequences import bounds
+from devlint.analysis.signals import Crash
 from devlint.analysis.unfilled import stays_none
 from devlint.analysis.values import (
     BOOL,

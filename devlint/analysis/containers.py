@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_method, iterate, truth
-from devlint.analysis.classes import find, modelled
+from devlint.analysis.ancestry import find
+from devlint.analysis.classes import modelled
 from devlint.analysis.dispatch import Call
-from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import contains_key, delete_mapping_item
 from devlint.analysis.missing import too_few
 from devlint.analysis.modules import has_member, is_dictionary
 from devlint.analysis.plain import equal, join_all, missing
 from devlint.analysis.sequences import delete_sequence_item, extend, position_of
+from devlint.analysis.signals import Crash
 from devlint.analysis.unknowns import extended
 from devlint.analysis.values import (
     RESULT,

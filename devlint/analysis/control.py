@@ -7,15 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.carrying import carries_device
 from devlint.analysis.frames import Locals
-from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal
 from devlint.analysis.option_names import counts_gpus
-from devlint.analysis.values import (
-    Maybe,
-    Sequence,
-    Tensor,
-    Value,
-    is_none,
-)
+from devlint.analysis.signals import BREAK, CONTINUE, RAISE, Crash, Signal
+from devlint.analysis.values import Maybe, Sequence, Tensor, Value, is_none
 from devlint.syntax import ir
 from devlint.syntax.walk import walk
 

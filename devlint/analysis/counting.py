@@ -29,7 +29,8 @@ from devlint.syntax.walk import walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
-    from devlint.analysis.machine import Machine, Signal
+    from devlint.analysis.machine import Machine
+    from devlint.analysis.signals import Signal
     from devlint.analysis.store import Entry
 
 BORN = (Locals, Sequence, Mapping)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from devlint.analysis.classes import find, mro
+from devlint.analysis.ancestry import find, mro
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.parsed_options import leave_out

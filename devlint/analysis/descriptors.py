@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
-from devlint.analysis.classes import find, mro
+from devlint.analysis.ancestry import find, mro
 from devlint.analysis.dispatch import Call
 from devlint.analysis.values import NONE, Bound, Class, Function, Instance, Tensor, Value, const
 

@@ -4,21 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from devlint.analysis.events import (
-    DeviceCompared,
-)
-from devlint.analysis.machine import Crash
-from devlint.analysis.values import (
-    BOOL,
-    FOLLOWS,
-    SOME_DEVICE,
-    SOME_INDEX,
-    Const,
-    DeviceValue,
-    Sequence,
-    Value,
-    const,
-)
+from devlint.analysis.events import DeviceCompared
+from devlint.analysis.signals import Crash
+from devlint.analysis.values import BOOL, FOLLOWS, SOME_DEVICE, SOME_INDEX, Const, DeviceValue, Sequence, Value, const
 from devlint.semantics import errors
 from devlint.semantics.devices import parse_device
 from devlint.syntax import ir

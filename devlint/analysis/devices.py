@@ -6,17 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from devlint.analysis.dispatch import ATTRIBUTE, METHOD, TRUTH, Call, models, on
-from devlint.analysis.events import (
-    AvailabilityNotCalled,
-    CudaInWorker,
-    DeviceNamed,
-    DeviceNumber,
-    InvalidDevice,
-    Site,
-)
+from devlint.analysis.events import AvailabilityNotCalled, CudaInWorker, DeviceNamed, DeviceNumber, InvalidDevice, Site
 from devlint.analysis.gpu_numbers import is_chosen
-from devlint.analysis.machine import FIRST_GPU, Crash
+from devlint.analysis.machine import FIRST_GPU
 from devlint.analysis.missing import UseKind, gone, is_missing_accelerator, missing_accelerator, unavailable
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import (
     NONE,
     NUMBER,

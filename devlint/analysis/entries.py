@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value
+from devlint.analysis.ancestry import find, is_module_class, is_open_class, mro
 from devlint.analysis.applied import enter_function, is_function
 from devlint.analysis.asked_places import placed_inputs
 from devlint.analysis.built import build_once
 from devlint.analysis.calls import invoke
 from devlint.analysis.choices import cpu_is_assumed
-from devlint.analysis.classes import find, is_module_class, is_open_class, mro
 from devlint.analysis.dispatch import Call
 from devlint.analysis.fixtures import given, set_up
 from devlint.analysis.frames import Frame, Namespace
@@ -28,16 +28,7 @@ from devlint.analysis.module_moves import move_module
 from devlint.analysis.modules import forget_places, registered
 from devlint.analysis.outsiders import moved_by_programs
 from devlint.analysis.settings import MOVES
-from devlint.analysis.values import (
-    Bound,
-    Class,
-    DeviceValue,
-    Function,
-    Instance,
-    Tensor,
-    Unknown,
-    Value,
-)
+from devlint.analysis.values import Bound, Class, DeviceValue, Function, Instance, Tensor, Unknown, Value
 from devlint.semantics.devices import parse_device
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted, last_name, walk

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from devlint.analysis.access import call_value
-from devlint.analysis.classes import ELSEWHERE, external_bases, find
+from devlint.analysis.ancestry import external_bases, find
+from devlint.analysis.classes import ELSEWHERE
 from devlint.analysis.dispatch import ITEM, ITERATE, Call, Iteration, on
 from devlint.analysis.plain import equal, missing
 from devlint.analysis.values import (

@@ -8,9 +8,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.frames import Frame, Namespace
-from devlint.analysis.machine import Crash, OutOfBudget
 from devlint.analysis.names import bound_by
 from devlint.analysis.settings import is_module, may_have_settings
+from devlint.analysis.signals import Crash, OutOfBudget
 from devlint.analysis.values import UNKNOWN, ModuleValue, const
 from devlint.semantics import libraries
 from devlint.syntax import ir

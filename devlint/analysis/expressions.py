@@ -17,11 +17,12 @@ from devlint.analysis.dispatch import EVALUATE, Call, evaluates
 from devlint.analysis.evidence import note_doubts
 from devlint.analysis.frames import Frame
 from devlint.analysis.host import read_pending
-from devlint.analysis.machine import OutOfBudget, forget_evidence
+from devlint.analysis.machine import forget_evidence
 from devlint.analysis.narrowing import is_used, narrow
 from devlint.analysis.parsed_options import hand_out
 from devlint.analysis.protocols import call_special
 from devlint.analysis.results import derived
+from devlint.analysis.signals import OutOfBudget
 from devlint.analysis.values import (
     BOOL,
     NUMBER,

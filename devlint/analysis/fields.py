@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
-from devlint.analysis.classes import annotated, find, mro
+from devlint.analysis.ancestry import find, mro
+from devlint.analysis.classes import annotated
 from devlint.analysis.dispatch import Call
 from devlint.analysis.lookup import imported_word
 from devlint.analysis.values import UNKNOWN, Bound, Class, External, Instance, Value, constant

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from devlint.analysis.classes import mro
+from devlint.analysis.ancestry import mro
 from devlint.analysis.events import Site
 from devlint.analysis.values import Class, Instance, Tensor
 from devlint.syntax import ir

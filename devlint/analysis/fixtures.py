@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
-from devlint.analysis.classes import find, mro
+from devlint.analysis.ancestry import find, mro
 from devlint.analysis.dispatch import Call
 from devlint.analysis.evidence import outside_path
-from devlint.analysis.machine import Crash
 from devlint.analysis.models.patching import fixtures
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import Bound, Class, Function, Instance, Value
 from devlint.syntax import ir
 

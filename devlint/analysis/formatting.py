@@ -5,7 +5,7 @@ from __future__ import annotations
 from string import Formatter
 from typing import TYPE_CHECKING
 
-from devlint.analysis.machine import Crash
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import MANY_RANK, SOME_RANK, Const, Tensor, Value
 
 if TYPE_CHECKING:

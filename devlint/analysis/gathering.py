@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.events import ParallelDevice
-from devlint.analysis.machine import Crash
 from devlint.analysis.plain import ancestors
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import POISON, Mapping, Maybe, Sequence, Tensor, Value
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
-from devlint.analysis.classes import mro
+from devlint.analysis.ancestry import mro
 from devlint.analysis.dispatch import Call
 from devlint.analysis.values import Class, Function, Value
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from devlint.analysis.ancestry import external_bases, mro
 from devlint.analysis.choices import Decision
-from devlint.analysis.classes import external_bases, mro
 from devlint.analysis.events import Choice
-from devlint.analysis.machine import RAISE, TORCH_ERRORS, Crash, Signal
+from devlint.analysis.machine import TORCH_ERRORS
 from devlint.analysis.plain import ancestors
+from devlint.analysis.signals import RAISE, Crash, Signal
 from devlint.analysis.values import Class, Instance, Unknown
 from devlint.syntax import ir
 from devlint.syntax.walk import last_name, walk

@@ -5,26 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.devices import source_text
-from devlint.analysis.dispatch import (
-    Call,
-)
-from devlint.analysis.events import (
-    PinAccelerator,
-    Synchronized,
-    ToHost,
-    UnsynchronizedRead,
-)
-from devlint.analysis.machine import Crash
+from devlint.analysis.dispatch import Call
+from devlint.analysis.events import PinAccelerator, Synchronized, ToHost, UnsynchronizedRead
 from devlint.analysis.meeting import Part, operand
 from devlint.analysis.missing import unavailable
 from devlint.analysis.narrowing import is_for_arrays
 from devlint.analysis.results import derived, is_any_content
-from devlint.analysis.values import (
-    POISON,
-    Array,
-    Tensor,
-    Value,
-)
+from devlint.analysis.signals import Crash
+from devlint.analysis.values import POISON, Array, Tensor, Value
 from devlint.semantics import errors
 from devlint.syntax import ir
 

@@ -7,20 +7,12 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.dispatch import VALUES, Call, executes, models
 from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.lacked_names import lacks_name
-from devlint.analysis.machine import Crash, text_of
+from devlint.analysis.machine import text_of
 from devlint.analysis.misplaced import is_misplaced
 from devlint.analysis.plain import ancestors
+from devlint.analysis.signals import Crash
 from devlint.analysis.unimportable import climbs_out, is_unimportable
-from devlint.analysis.values import (
-    UNKNOWN,
-    Const,
-    External,
-    ModuleValue,
-    Sequence,
-    Unknown,
-    Value,
-    constant,
-)
+from devlint.analysis.values import UNKNOWN, Const, External, ModuleValue, Sequence, Unknown, Value, constant
 from devlint.semantics import libraries
 from devlint.semantics.devices import BACKENDS
 from devlint.syntax import ir

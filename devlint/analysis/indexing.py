@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.dispatch import (
-    ASSIGN_ITEM,
-    ITEM,
-    ITERATE,
-    Iteration,
-    on,
-)
-from devlint.analysis.machine import Crash
+from devlint.analysis.dispatch import ASSIGN_ITEM, ITEM, ITERATE, Iteration, on
 from devlint.analysis.meeting import Part, clash, meet
-from devlint.analysis.results import (
-    derived,
-)
+from devlint.analysis.results import derived
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import (
     ANY_SIZE,
     MANY_RANK,

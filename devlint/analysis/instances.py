@@ -6,19 +6,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value, iterate
+from devlint.analysis.ancestry import external_bases, find, is_named_tuple, is_open_class, mro
 from devlint.analysis.attribute_dicts import HELD, keep_in_dict, replace_dict
-from devlint.analysis.classes import (
-    annotations_of,
-    ask,
-    bind,
-    construct,
-    external_bases,
-    find,
-    initialise_external,
-    is_named_tuple,
-    is_open_class,
-    mro,
-)
+from devlint.analysis.classes import annotations_of, ask, bind, construct, initialise_external
 from devlint.analysis.derived import Unbuilt
 from devlint.analysis.descriptors import comes_first, write
 from devlint.analysis.dispatch import (
@@ -36,7 +26,6 @@ from devlint.analysis.dispatch import (
     Iteration,
     on,
 )
-from devlint.analysis.machine import Crash
 from devlint.analysis.missing import read_lost
 from devlint.analysis.models import distributions, library
 from devlint.analysis.module_calls import call_module
@@ -57,6 +46,7 @@ from devlint.analysis.modules import (
 )
 from devlint.analysis.replacing import replaced
 from devlint.analysis.sequences import sequence_item
+from devlint.analysis.signals import Crash
 from devlint.analysis.state import SCRIPTED, TRACE
 from devlint.analysis.unset_attributes import note_unset
 from devlint.analysis.unwritten import end_if_unwritten

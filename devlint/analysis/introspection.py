@@ -7,16 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import ANY_NAME, assign_attribute, attribute, call_method, has_attribute, path_of
+from devlint.analysis.ancestry import is_module_class, is_open_class, is_subclass, mro
 from devlint.analysis.attribute_names import own_attributes
-from devlint.analysis.classes import (
-    bare_instance,
-    is_module_class,
-    is_open_class,
-    is_subclass,
-    mro,
-    note_any_name,
-    truth_of_isinstance,
-)
+from devlint.analysis.classes import bare_instance, note_any_name, truth_of_isinstance
 from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.instances import class_of, fields_as_dict
 from devlint.analysis.machine import text_of

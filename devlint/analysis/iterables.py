@@ -9,11 +9,11 @@ from devlint.analysis.access import call_method, call_value, iterate, truth
 from devlint.analysis.devices import counts_devices
 from devlint.analysis.dispatch import Call, Iteration, models
 from devlint.analysis.events import ParallelDevice
-from devlint.analysis.machine import Crash
 from devlint.analysis.missing import too_few
 from devlint.analysis.plain import LAZY, ancestors, compute, equal, index_number, join_all, pair, sequence
 from devlint.analysis.ranks import broadcast_rank
 from devlint.analysis.sequence_methods import in_order, take
+from devlint.analysis.signals import Crash
 from devlint.analysis.tensors import combine
 from devlint.analysis.values import (
     BOOL,

@@ -7,14 +7,15 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import ANY_NAME, has_attribute
-from devlint.analysis.classes import ELSEWHERE, external_bases, mro
+from devlint.analysis.ancestry import external_bases, mro
+from devlint.analysis.classes import ELSEWHERE
 from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import ATTRIBUTE, on
 from devlint.analysis.events import DroppedMove, MoveOnArray
 from devlint.analysis.frames import Locals
-from devlint.analysis.machine import Crash
 from devlint.analysis.plain import ancestors, missing
 from devlint.analysis.plain_types import type_name
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import Class, Const, Instance, Mapping, Method, Sequence, Value
 from devlint.semantics import errors
 from devlint.syntax import ir

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from devlint.analysis.ancestry import is_named_tuple
 from devlint.analysis.carrying import PARTIAL, carries_device, device_type, names_device
 from devlint.analysis.derived import DeviceText
 from devlint.analysis.frames import Locals
@@ -373,8 +374,6 @@ class Loss:
             if libraries.holds_nothing(one.path):
                 return a
         if one is other and isinstance(one, Class) and not (a.state or b.state) and a.fields.keys() == b.fields.keys():
-            from devlint.analysis.classes import is_named_tuple
-
             if a.module is b.module is None and (is_named_tuple(one) or (not self.bounds and is_record(one))):
                 return self._records(a, b)
         both_call = isinstance(one, External) and isinstance(other, External) and one.path == other.path == PARTIAL

@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING
 from devlint.analysis.dispatch import MODELS, evaluates
 from devlint.analysis.frames import Frame
 from devlint.analysis.importing import module_member
-from devlint.analysis.machine import Crash
 from devlint.analysis.names import note_unbound
-from devlint.analysis.values import (
-    UNKNOWN,
-    External,
-    ModuleValue,
-    Sequence,
-    Unknown,
-    Value,
-    const,
-)
+from devlint.analysis.signals import Crash
+from devlint.analysis.values import UNKNOWN, External, ModuleValue, Sequence, Unknown, Value, const
 from devlint.semantics import libraries
 from devlint.syntax import ir
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from devlint.analysis.counting import BORN, is_weighed, later, widen_counted
 from devlint.analysis.events import Site
 from devlint.analysis.lattice import unbound
-from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Signal
 from devlint.analysis.plain import texts
+from devlint.analysis.signals import BREAK, CONTINUE, RAISE, Signal
 from devlint.analysis.store import MISSING, differ
 from devlint.analysis.values import (
     COUNT,
@@ -38,15 +38,7 @@ if TYPE_CHECKING:
     from devlint.analysis.store import Delta, Entry
 
 from devlint.analysis.control import keep_sides, one_way
-from devlint.analysis.visiting import (
-    MAX_ROUNDS,
-    MAX_ROUNDS_PLACED,
-    forget_others,
-    held,
-    indexed,
-    is_cheap,
-    is_named,
-)
+from devlint.analysis.visiting import MAX_ROUNDS, MAX_ROUNDS_PLACED, forget_others, held, indexed, is_cheap, is_named
 
 MAX_ROUNDS_OPEN = 3
 MOST_DEVICES = max(world.device_count for world in WORLDS)

@@ -29,6 +29,7 @@ from devlint.analysis.events import (
 from devlint.analysis.frames import names_of_no_tensors
 from devlint.analysis.lattice import Loss
 from devlint.analysis.origins import Origin
+from devlint.analysis.signals import Crash, OutOfBudget, Signal
 from devlint.analysis.state import State, Trace, Worker
 from devlint.analysis.store import Store
 from devlint.analysis.values import Class, Const, DeviceValue, Shared, Tensor, Unknown, Value
@@ -43,39 +44,6 @@ if TYPE_CHECKING:
     from devlint.analysis.project import Project
     from devlint.analysis.values import Function, Instance
     from devlint.worlds import World
-
-
-class Signal:
-    """How a statement left, when it did not fall through: RETURN carries a value."""
-
-    __slots__ = ("kind", "value")
-
-    def __init__(self, kind: str, value: Value | None = None) -> None:
-        self.kind = kind
-        self.value = value
-
-    def __repr__(self) -> str:
-        return f"Signal({self.kind})"
-
-
-BREAK: Final = Signal("break")
-CONTINUE: Final = Signal("continue")
-RAISE: Final = Signal("raise")
-
-
-class OutOfBudget(Exception):
-    """The entry point used up its evaluation steps; it ends in silence."""
-
-
-class Crash(Exception):
-    """The program surely raises here in this world (or ends: `sys.exit()`).
-
-    `kind` names the builtin exception; it is "" for what torch raises about devices.
-    """
-
-    def __init__(self, kind: str = "") -> None:
-        super().__init__(kind)
-        self.kind = kind
 
 
 class Activation:

@@ -13,12 +13,12 @@ from devlint.analysis.device_names import misses_by_index, tell_missing_key
 from devlint.analysis.dispatch import ASSIGN_ITEM, ATTRIBUTE, BINARY, ITEM, ITERATE, METHOD, TRUTH, Call, Iteration, on
 from devlint.analysis.lacking import LACKED, read_lacking
 from devlint.analysis.loads import take_for_data
-from devlint.analysis.machine import Crash
 from devlint.analysis.missing import too_few
 from devlint.analysis.module_state import TABLES
 from devlint.analysis.names import visits_all
 from devlint.analysis.plain import NotConstant, index_number, join_all, key_of, length, missing, pair, value_of_key
 from devlint.analysis.results import derived, is_any_content, loaded_tensor
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import (
     BOOL,
     NONE,

@@ -10,18 +10,20 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import attribute, element, has_attribute, path_of, truth
+from devlint.analysis.ancestry import external_bases, find, is_named_tuple, is_open_class
 from devlint.analysis.binding import bind_name
 from devlint.analysis.choices import decide, decide_value
-from devlint.analysis.classes import external_bases, find, is_instance, is_named_tuple, is_open_class
+from devlint.analysis.classes import is_instance
 from devlint.analysis.comparing import compare
 from devlint.analysis.control import fork
 from devlint.analysis.dispatch import executes
 from devlint.analysis.fields import RECORD, record_of
 from devlint.analysis.frames import Frame
 from devlint.analysis.lacking import PLAIN_BASES
-from devlint.analysis.machine import Signal, text_of
+from devlint.analysis.machine import text_of
 from devlint.analysis.mappings import contains_key, get
 from devlint.analysis.narrowing import narrow
+from devlint.analysis.signals import Signal
 from devlint.analysis.values import (
     FOLLOWS,
     UNKNOWN,

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from devlint.analysis.devices import source_text
 from devlint.analysis.events import CauseKind, MixedDevices, Operand, Site
 from devlint.analysis.lacking import comes_surely
-from devlint.analysis.machine import Crash
 from devlint.analysis.option_names import gpu_is_declined
 from devlint.analysis.origins import marks
 from devlint.analysis.placeholders import is_untouched
 from devlint.analysis.results import is_any_content, loaded_tensor
 from devlint.analysis.roots import made_in_entry, taken_abroad, trace_root, unmoved_owner
+from devlint.analysis.signals import Crash
 from devlint.analysis.staleness import is_stale
 from devlint.analysis.straying import note_stray, was_lost
 from devlint.analysis.values import POISON, Mapping, Sequence, Tensor, Unknown, Value

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from devlint.analysis.classes import ELSEWHERE, external_bases, find, mro
+from devlint.analysis.ancestry import external_bases, find, mro
+from devlint.analysis.classes import ELSEWHERE
 from devlint.analysis.values import Bound, Class, External, Function, Value
 
 _METACLASS: Final = "metaclass"

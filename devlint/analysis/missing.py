@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, NoReturn, TypeGuard
 
 from devlint.analysis.events import AcceleratorMissing, AvailabilityNotCalled, DeviceUnavailable, ParallelDevice, Site
 from devlint.analysis.gpu_numbers import is_chosen
-from devlint.analysis.machine import Crash
 from devlint.analysis.plain import ancestors
+from devlint.analysis.signals import Crash
 from devlint.analysis.spreading import spread
 from devlint.analysis.values import POISON, SOME_INDEX, UNKNOWN, Const, DeviceValue, Lost, Value
 from devlint.semantics import errors

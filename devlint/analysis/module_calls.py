@@ -6,27 +6,21 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value
+from devlint.analysis.ancestry import find
 from devlint.analysis.backward import wait_for_module
 from devlint.analysis.calls import invoke, untraced
-from devlint.analysis.classes import find, modelled
+from devlint.analysis.classes import modelled
 from devlint.analysis.dispatch import METHODS, Call
 from devlint.analysis.handed import taken_method
-from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, meet, operands_in, tensors_in
 from devlint.analysis.models import parallel
 from devlint.analysis.module_state import HIDDEN
-from devlint.analysis.modules import (
-    CONTAINERS,
-    builtin_path,
-    class_name,
-    device_of_module,
-    in_order,
-    registered,
-)
+from devlint.analysis.modules import CONTAINERS, builtin_path, class_name, device_of_module, in_order, registered
 from devlint.analysis.opaque import misplaced
 from devlint.analysis.replacing import calls_elsewhere
 from devlint.analysis.results import build, derived, row_result
 from devlint.analysis.rows import argument_node, demand_cpu
+from devlint.analysis.signals import Crash
 from devlint.analysis.state import SCRIPTED, TRACE, Trace
 from devlint.analysis.values import (
     POISON,

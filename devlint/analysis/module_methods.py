@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from devlint.analysis.access import assign_attribute, attribute, call_value, iterate, truth
+from devlint.analysis.ancestry import external_bases, find, is_open_class
 from devlint.analysis.backward import handle
 from devlint.analysis.building import initialise_builtin
-from devlint.analysis.classes import external_bases, find, is_open_class, modelled
+from devlint.analysis.classes import modelled
 from devlint.analysis.counting import leaves_nothing
 from devlint.analysis.dispatch import Call, on
 from devlint.analysis.lacking import lacks_method
 from devlint.analysis.leaves import note_unsaved, refuse_copy
 from devlint.analysis.loads import take_for_weights
-from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.models import parallel
 from devlint.analysis.module_calls import WITH_KWARGS, call_builtin, class_forward
@@ -35,6 +35,7 @@ from devlint.analysis.modules import (
 )
 from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, forget_place
 from devlint.analysis.results import derived, loaded_tensor
+from devlint.analysis.signals import Crash
 from devlint.analysis.snapshots import note_loaded, separate
 from devlint.analysis.state import SCRIPTED, TRACE
 from devlint.analysis.unnamed import register_unnamed

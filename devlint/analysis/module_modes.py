@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value
-from devlint.analysis.classes import find
+from devlint.analysis.ancestry import find
 from devlint.analysis.modules import own_children, submodules
 from devlint.analysis.values import FALSE, TRUE, Bound, Instance, Value
 

@@ -6,24 +6,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from devlint.analysis.access import call_value
+from devlint.analysis.ancestry import find, is_open_class
 from devlint.analysis.bare_modules import holds_nothing
-from devlint.analysis.classes import find, is_open_class
 from devlint.analysis.devices import demand_gpu, given_device, is_device_like, legacy_error, resolve, use
 from devlint.analysis.dispatch import Call, method_models
 from devlint.analysis.events import LegacyType
 from devlint.analysis.filling import put_at
-from devlint.analysis.machine import Crash
 from devlint.analysis.models import distributions
-from devlint.analysis.modules import (
-    class_name,
-    forget_places,
-    own_children,
-    registered,
-    submodules,
-)
+from devlint.analysis.modules import class_name, forget_places, own_children, registered, submodules
 from devlint.analysis.moves import forget_dropped, note_module_moved
 from devlint.analysis.opaque import forget_relatives, is_split
 from devlint.analysis.origins import Origin
+from devlint.analysis.signals import Crash
 from devlint.analysis.snapshots import separate
 from devlint.analysis.values import (
     POISON,

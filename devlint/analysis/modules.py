@@ -6,18 +6,19 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value, is_no_wrapper, is_only_inside
-from devlint.analysis.classes import external_bases, find, is_given_by_heir, is_open_class
+from devlint.analysis.ancestry import external_bases, find, is_open_class
+from devlint.analysis.classes import is_given_by_heir
 from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import Call, Iteration
 from devlint.analysis.events import Choice, ModuleHasNoDevice, Way, Wrapped, WrapperAttribute, WrapperMissing, way
 from devlint.analysis.leaves import note_unregistered, refuse_copy
-from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import rewrite
 from devlint.analysis.module_state import COLLECTION, HIDDEN, TABLES, UNNAMED, ModuleState
 from devlint.analysis.opaque import attribute_of_opaque, children_of_opaque, forget_place, item_of_opaque, unknown_part
 from devlint.analysis.replacing import replaced
 from devlint.analysis.results import device_of
 from devlint.analysis.sequences import bounds
+from devlint.analysis.signals import Crash
 from devlint.analysis.unset_attributes import note_unset
 from devlint.analysis.unwritten import end_if_unwritten
 from devlint.analysis.values import (

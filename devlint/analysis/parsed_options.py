@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.classes import find
+from devlint.analysis.ancestry import find
 from devlint.analysis.values import (
     Bound,
     Class,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.classes import external_bases, mro
+from devlint.analysis.ancestry import external_bases, mro
 from devlint.analysis.values import Class, Function, Instance, Tensor
 from devlint.analysis.visiting import held
 from devlint.syntax import ir

@@ -6,9 +6,9 @@ import builtins
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from devlint.analysis.machine import Crash
-from devlint.analysis.plain_types import are_dtypes_apart
+from devlint.analysis.dtypes import are_dtypes_apart
 from devlint.analysis.records import is_distinct
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import (
     MAX_ITEMS,
     SCALAR,

@@ -11,20 +11,7 @@ import types
 import typing
 from typing import Any, Final
 
-from devlint.analysis.ranks import is_dtype
-from devlint.analysis.values import (
-    DTYPE,
-    NUMPY_DTYPE,
-    Array,
-    Const,
-    DeviceValue,
-    External,
-    Mapping,
-    Scalar,
-    Sequence,
-    Tensor,
-    Value,
-)
+from devlint.analysis.values import Array, Const, DeviceValue, Mapping, Scalar, Sequence, Tensor, Value
 
 _SEQUENCES: Final[dict[str, type]] = {
     "list": list,
@@ -60,21 +47,6 @@ def python_type(value: Value) -> type | None:
     if isinstance(value, Mapping):
         return _MAPPINGS.get(value.kind) if value.of is None else None
     return str if isinstance(value, Scalar) and value.kind == "string" else None
-
-
-def dtype_library(value: Value) -> str | None:
-    """Whose a dtype is, `numpy` or `torch`; None if it is none, or nobody knows whose."""
-    if value is DTYPE or value is NUMPY_DTYPE:
-        return "torch" if value is DTYPE else "numpy"
-    if isinstance(value, External) and value.path.startswith("numpy."):
-        return "numpy"
-    return "torch" if isinstance(value, External) and is_dtype(value) else None
-
-
-def are_dtypes_apart(a: Value, b: Value) -> bool:
-    """Whether of two dtypes one is numpy's and the other torch's: they are never equal."""
-    libraries = {dtype_library(a), dtype_library(b)}
-    return libraries == {"numpy", "torch"}
 
 
 def type_name(value: Value) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import assign_attribute, call_value
-from devlint.analysis.classes import find, modelled
+from devlint.analysis.ancestry import find
+from devlint.analysis.classes import modelled
 from devlint.analysis.dispatch import ASSIGN_ITEM, BINARY, Call, on
 from devlint.analysis.module_state import HIDDEN, ModuleState
 from devlint.analysis.modules import add_unnamed, is_dictionary

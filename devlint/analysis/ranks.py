@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.values import (
-    MANY_RANK,
-    SOME_RANK,
-    Const,
-    External,
-    Scalar,
-    Sequence,
-    Tensor,
-    Unknown,
-    Value,
-    constant,
-    is_none,
-)
+from devlint.analysis.dtypes import is_dtype
+from devlint.analysis.values import MANY_RANK, SOME_RANK, Const, Sequence, Tensor, Unknown, Value, constant, is_none
 
 if TYPE_CHECKING:
     from devlint.semantics.table import Row
 
-_DTYPE = re.compile(r"torch\.(u?int|b?float|complex|uint|bool|half|double|long|short)\d*(_\w+)?")
 _ELLIPSIS = "..."
 
 
@@ -65,14 +52,6 @@ def result_rank(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
     if rank.isdigit():
         return int(rank)
     return SOME_RANK if main.rank == SOME_RANK and "inplace" in row.flags else None
-
-
-def is_dtype(size: Any) -> bool:
-    """Whether a dtype stands where sizes would: `x.view(torch.int32)`."""
-    only = size[0] if isinstance(size, list) and len(size) == 1 else size
-    return (isinstance(only, Scalar) and only.kind == "dtype") or (
-        isinstance(only, External) and _DTYPE.fullmatch(only.path) is not None
-    )
 
 
 def created_rank(row: Row, bound: dict[str, Any], template: Tensor | None) -> int | None:

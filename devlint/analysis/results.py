@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from devlint.analysis.dispatch import (
-    Call,
-)
-from devlint.analysis.ranks import is_dtype, result_rank
+from devlint.analysis.dispatch import Call
+from devlint.analysis.dtypes import dtype_of, is_dtype, is_floating
+from devlint.analysis.ranks import result_rank
 from devlint.analysis.values import (
     ANY_SIZE,
     BOOL,
@@ -39,7 +38,6 @@ from devlint.analysis.values import (
     constant,
     is_none,
 )
-from devlint.semantics import libraries
 from devlint.syntax import ir
 from devlint.syntax.walk import last_name
 
@@ -135,11 +133,6 @@ def shape(value: Tensor) -> Value:
 # -- results of table rows
 
 
-def dtype_of(value: Any) -> str | None:
-    """The dtype that an argument names, under its one name."""
-    return libraries.dtype_named(value.path) if isinstance(value, External) else None
-
-
 _DTYPES: dict[str, str | None] = {
     **dict.fromkeys(
         "eq ge greater gt isclose isfinite isin isinf isnan isneginf isposinf isreal le less logical_and logical_not "
@@ -164,11 +157,6 @@ _ONLY_ARRANGES = frozenset(
     "repeat_interleave reshape reshape_as roll select split squeeze stack swapaxes t take to transpose tril triu "
     "unbind unflatten unsqueeze view view_as vstack".split()
 )
-
-
-def is_floating(dtype: str) -> bool:
-    """Whether a dtype is one of real floating-point numbers, which operations keep."""
-    return dtype.startswith(("torch.float", "torch.bfloat"))
 
 
 def _result_dtype(row: Row, main: Tensor, bound: dict[str, Any]) -> str | None:

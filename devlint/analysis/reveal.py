@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.events import MarkKind, Site
-from devlint.analysis.machine import Crash, Machine, OutOfBudget, Signal
+from devlint.analysis.machine import Machine
 from devlint.analysis.origins import Origin
 from devlint.analysis.run import analyse
+from devlint.analysis.signals import Crash, OutOfBudget, Signal
 from devlint.analysis.values import (
     POISON,
     Array,

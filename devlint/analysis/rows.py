@@ -5,27 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.devices import asked_of, default_device, mark_used, resolve, touch, use
-from devlint.analysis.dispatch import (
-    Call,
-)
-from devlint.analysis.events import (
-    CpuOnlyArgument,
-    GeneratorDevice,
-)
+from devlint.analysis.dispatch import Call
+from devlint.analysis.dtypes import dtype_of
+from devlint.analysis.events import CpuOnlyArgument, GeneratorDevice
 from devlint.analysis.host import let_arrive, pin, read_pending, read_through, synchronize, to_host
 from devlint.analysis.indexing import clash_index
 from devlint.analysis.leaves import NoGradient, lacks_argument
-from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, meet, operand, operands_in, tensors_in
 from devlint.analysis.ranks import created_rank
-from devlint.analysis.results import (
-    dtype_of,
-    is_any_content,
-    nesting,
-    plain_result,
-    row_named,
-    row_result,
-)
+from devlint.analysis.results import is_any_content, nesting, plain_result, row_named, row_result
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import (
     BOOL,
     NUMBER,

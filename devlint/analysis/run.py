@@ -21,20 +21,13 @@ from devlint.analysis.executing import module_name, repeat_defaults, run_body, r
 from devlint.analysis.frames import Namespace
 from devlint.analysis.handed import run_handed
 from devlint.analysis.hearsay import speaks_of_cuda
-from devlint.analysis.machine import FIRST_GPU, VARIES, Crash, Machine, OutOfBudget
-from devlint.analysis.outcomes import (
-    MAIN,
-    Outcome,
-    Pass,
-    called_by_roots,
-    stands,
-    take_imports,
-    taken_over,
-)
+from devlint.analysis.machine import FIRST_GPU, VARIES, Machine
+from devlint.analysis.outcomes import MAIN, Outcome, Pass, called_by_roots, stands, take_imports, taken_over
 from devlint.analysis.project import Project
 from devlint.analysis.reading import NEEDS_GPU, settle, weigh_evidence
 from devlint.analysis.sameness import are_the_same
 from devlint.analysis.settings import forget_settings
+from devlint.analysis.signals import Crash, OutOfBudget
 from devlint.analysis.state import State
 from devlint.analysis.store import Delta
 from devlint.analysis.values import DeviceValue

@@ -9,40 +9,13 @@ from devlint.analysis.access import call_value, truth
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.dispatch import METHOD, Call, on
 from devlint.analysis.lacking import LACKED, read_lacking
-from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import tensors_in
-from devlint.analysis.plain import (
-    LAZY,
-    SETS,
-    NotConstant,
-    equal,
-    index_number,
-    join_all,
-    lower,
-    set_of,
-)
+from devlint.analysis.plain import LAZY, SETS, NotConstant, equal, index_number, join_all, lower, set_of
 from devlint.analysis.plain_types import type_name
-from devlint.analysis.sequences import (
-    any_item,
-    append,
-    extend,
-    items_of,
-    position_of,
-    rewrite,
-    sequence_item,
-)
+from devlint.analysis.sequences import any_item, append, extend, items_of, position_of, rewrite, sequence_item
 from devlint.analysis.sets import combine_sets, compare_sets
-from devlint.analysis.values import (
-    BOOL,
-    COUNT,
-    NONE,
-    SIZE,
-    UNKNOWN,
-    Sequence,
-    Value,
-    const,
-    constant,
-)
+from devlint.analysis.signals import Crash
+from devlint.analysis.values import BOOL, COUNT, NONE, SIZE, UNKNOWN, Sequence, Value, const, constant
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

@@ -9,20 +9,11 @@ from devlint.analysis.arguments import Arguments
 from devlint.analysis.circles import as_part
 from devlint.analysis.dispatch import ASSIGN_ITEM, BINARY, ITEM, ITERATE, TRUTH, Iteration, on
 from devlint.analysis.likeness import representative
-from devlint.analysis.machine import Crash
 from devlint.analysis.missing import too_few
 from devlint.analysis.names import visits_all
-from devlint.analysis.plain import (
-    LAZY,
-    SETS,
-    equal,
-    index_number,
-    is_moderate,
-    join_all,
-    missing,
-    sequence,
-)
+from devlint.analysis.plain import LAZY, SETS, equal, index_number, is_moderate, join_all, missing, sequence
 from devlint.analysis.sets import combine_sets
+from devlint.analysis.signals import Crash
 from devlint.analysis.unvisited import unvisited
 from devlint.analysis.values import (
     MAX_ITEMS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.classes import find
+from devlint.analysis.ancestry import find
 from devlint.analysis.events import MarkKind
 from devlint.analysis.values import Function, Instance, Mapping, Sequence, Tensor, Value
 from devlint.analysis.visiting import held

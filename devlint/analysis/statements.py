@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import binary, iterate
+from devlint.analysis.ancestry import external_bases, find, mro
 from devlint.analysis.arms import is_arm_for_gpu
 from devlint.analysis.assumed_sizes import rests_on_size
 from devlint.analysis.binding import annotated, bind
 from devlint.analysis.calls import invoke
 from devlint.analysis.checks import note_assertion, note_raise, raises
 from devlint.analysis.choices import decide
-from devlint.analysis.classes import annotated_fields, external_bases, find, mro, name_fields
+from devlint.analysis.classes import annotated_fields, name_fields
 from devlint.analysis.containers import delete_item, extend
 from devlint.analysis.control import fork
 from devlint.analysis.counting import passes
@@ -30,11 +31,12 @@ from devlint.analysis.handlers import run_try
 from devlint.analysis.importing import TYPE_CHECKING_NAMES, defer_imports
 from devlint.analysis.instances import instance_method
 from devlint.analysis.loops import loop
-from devlint.analysis.machine import BREAK, CONTINUE, RAISE, Crash, Signal, forget_evidence
+from devlint.analysis.machine import forget_evidence
 from devlint.analysis.metaclasses import inherit_metaclass, take_metaclass
 from devlint.analysis.module_methods import base_method
 from devlint.analysis.moves import note_dropped, note_rebound, note_uncalled, nothing_of_move
 from devlint.analysis.narrowing import narrow
+from devlint.analysis.signals import BREAK, CONTINUE, RAISE, Crash, Signal
 from devlint.analysis.staleness import is_filled
 from devlint.analysis.values import (
     UNKNOWN,

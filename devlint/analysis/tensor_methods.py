@@ -7,27 +7,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from devlint.analysis.access import attribute, call_value
 from devlint.analysis.devices import demand_gpu, given_device, is_device_like, legacy_error, resolve, use
-from devlint.analysis.dispatch import (
-    METHOD,
-    Call,
-    on,
-)
-from devlint.analysis.events import (
-    LegacyType,
-)
+from devlint.analysis.dispatch import METHOD, Call, on
+from devlint.analysis.dtypes import dtype_of
+from devlint.analysis.events import LegacyType
 from devlint.analysis.gathering import needs_number
 from devlint.analysis.host import let_arrive, pin, read_pending, synchronize, to_host
 from devlint.analysis.moves import note_transfer
 from devlint.analysis.replacing import replaced
-from devlint.analysis.results import (
-    derived,
-    device_of,
-    dtype_of,
-    first_size,
-    is_any_content,
-    other_size,
-    shape,
-)
+from devlint.analysis.results import derived, device_of, first_size, is_any_content, other_size, shape
 from devlint.analysis.rows import apply_row, refuse_as_content
 from devlint.analysis.snapshots import kept_on_cpu, note_copied, only_names_cpu
 from devlint.analysis.values import (

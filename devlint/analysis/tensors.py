@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.dispatch import (
-    ASSIGN_ATTRIBUTE,
-    ATTRIBUTE,
-    BINARY,
-    TRUTH,
-    Call,
-    on,
-)
+from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, BINARY, TRUTH, Call, on
+from devlint.analysis.dtypes import is_floating
 from devlint.analysis.host import read_pending, to_host
 from devlint.analysis.leaves import NoGradient, gradient_of, moved_leaf
 from devlint.analysis.meeting import Part, meet
@@ -21,7 +15,6 @@ from devlint.analysis.results import (
     derived,
     device_of,
     is_any_content,
-    is_floating,
     loaded_tensor,
     may_lack_rows,
     may_require_grad,

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.access import (
-    assign_attribute,
-    assign_item,
-    attribute,
-    call_method,
-    call_value,
-    item,
-    iterate,
-)
+from devlint.analysis.access import assign_attribute, assign_item, attribute, call_method, call_value, item, iterate
 from devlint.analysis.constants import scalar_result, text_result
 from devlint.analysis.devices import is_device_like, resolve, use
 from devlint.analysis.dispatch import (
@@ -33,10 +25,10 @@ from devlint.analysis.handed import hand_over
 from devlint.analysis.host import let_arrive
 from devlint.analysis.lacking import LACKED, read_lacking
 from devlint.analysis.loads import part_of_load, take_for_data, take_for_weights
-from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.opaque import part_moved, unknown_part
 from devlint.analysis.plain import compute
+from devlint.analysis.signals import Crash
 from devlint.analysis.straying import note_stray, was_lost
 from devlint.analysis.values import (
     FALSE,

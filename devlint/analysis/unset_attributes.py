@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import ANY_NAME, has_attribute
-from devlint.analysis.classes import mro
+from devlint.analysis.ancestry import mro
 from devlint.analysis.events import NameUnbound, Site
 from devlint.analysis.lacking import comes_surely, may_be_extended, writers
-from devlint.analysis.machine import Crash
 from devlint.analysis.names import asks_torch, statements_of
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import Class, Instance
 from devlint.semantics import errors
 from devlint.syntax import ir

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import ANY_NAME, has_attribute
-from devlint.analysis.classes import external_bases, mro
+from devlint.analysis.ancestry import external_bases, mro
 from devlint.analysis.lacking import PLAIN_BASES, may_be_extended, writers
-from devlint.analysis.machine import Crash
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import Class, Instance
 from devlint.syntax import ir
 from devlint.syntax.walk import attribute_writes, walk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.classes import find
+from devlint.analysis.ancestry import find
 from devlint.analysis.dispatch import Call, models
 from devlint.analysis.events import ParallelDevice
 from devlint.analysis.mappings import rewrite

@@ -11,7 +11,7 @@ import pytest
 from devlint.analysis import access, constants, environment, mappings, sequence_methods
 from devlint.analysis.dispatch import METHOD, METHODS, MODELS, Call
 from devlint.analysis.frames import Frame
-from devlint.analysis.machine import Crash
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import (
     BOOL,
     NONE,

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import assign_item, call_method, item, iterate
-from devlint.analysis.classes import external_bases, find
+from devlint.analysis.ancestry import external_bases, find
 from devlint.analysis.containers import contains
 from devlint.analysis.dispatch import Call, method_models
-from devlint.analysis.machine import Crash
 from devlint.analysis.mappings import build
 from devlint.analysis.plain import pair, value_of_key
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import (
     BOOL,
     NONE,

@@ -9,7 +9,7 @@ from devlint.analysis.access import call_value, truth
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models
 from devlint.analysis.events import Choice
 from devlint.analysis.gpu_numbers import read, says_which
-from devlint.analysis.machine import ON_THE_CPU, Crash, text_of
+from devlint.analysis.machine import ON_THE_CPU, text_of
 from devlint.analysis.models.command_lines import (
     FLAGS,
     STORING,
@@ -24,6 +24,7 @@ from devlint.analysis.models.command_lines import (
 from devlint.analysis.option_names import is_gpu_flag, speaks_of_gpu
 from devlint.analysis.parsed_options import CLOSED, close, doubt, is_written, lacks_option, opens
 from devlint.analysis.plain import pair
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import (
     FALSE,
     NONE,

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value, iterate
-from devlint.analysis.classes import find, mro, name_fields
+from devlint.analysis.ancestry import find, mro
+from devlint.analysis.classes import name_fields
 from devlint.analysis.dispatch import CLASS_METHODS, Call, method_models, models
 from devlint.analysis.introspection import make_class
 from devlint.analysis.machine import text_of

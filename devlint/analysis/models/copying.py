@@ -5,24 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import call_value
+from devlint.analysis.ancestry import find
 from devlint.analysis.attribute_dicts import HELD
-from devlint.analysis.classes import find
 from devlint.analysis.derived import Kept
 from devlint.analysis.dispatch import Call, models
 from devlint.analysis.enumerations import is_member
 from devlint.analysis.module_state import ModuleState
-from devlint.analysis.values import (
-    UNKNOWN,
-    Array,
-    Bound,
-    Instance,
-    Mapping,
-    Maybe,
-    Method,
-    Sequence,
-    Tensor,
-    Value,
-)
+from devlint.analysis.values import UNKNOWN, Array, Bound, Instance, Mapping, Maybe, Method, Sequence, Tensor, Value
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

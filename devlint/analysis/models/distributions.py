@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import assign_attribute, call_value
-from devlint.analysis.classes import find
+from devlint.analysis.ancestry import find
 from devlint.analysis.devices import default_device
 from devlint.analysis.dispatch import Call, models
 from devlint.analysis.meeting import Part, meet

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value
+from devlint.analysis.ancestry import external_bases, find
 from devlint.analysis.building import construct_builtin
-from devlint.analysis.classes import external_bases, find
 from devlint.analysis.derived import Kept
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
-from devlint.analysis.machine import Crash
 from devlint.analysis.models import library
 from devlint.analysis.models.driver import demand_half
 from devlint.analysis.models.torch_data import LOADER, PLACED
 from devlint.analysis.module_moves import move_module
 from devlint.analysis.opaque import ask_for_fewer_bits
 from devlint.analysis.plain import pair
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import (
     NONE,
     UNKNOWN,

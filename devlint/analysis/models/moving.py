@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.devices import torch_device
 from devlint.analysis.dispatch import Call, models
-from devlint.analysis.results import device_of, dtype_of
+from devlint.analysis.dtypes import dtype_of
+from devlint.analysis.results import device_of
 from devlint.analysis.values import (
     DTYPE,
     FALSE,

@@ -6,19 +6,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_method, call_value, iterate
-from devlint.analysis.classes import external_bases
+from devlint.analysis.ancestry import external_bases
 from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, METHODS, Call, method_models, models, on
 from devlint.analysis.events import Choice, MixedDevices, MovedParameter, Operand, Site
 from devlint.analysis.lattice import KeptState
 from devlint.analysis.leaves import moved_leaf, note_steps
-from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, meet
 from devlint.analysis.models.copying import copied
 from devlint.analysis.models.torch_files import relocated
 from devlint.analysis.origins import marks
 from devlint.analysis.plain import key_of
 from devlint.analysis.results import derived
+from devlint.analysis.signals import Crash
 from devlint.analysis.snapshots import note_changed
 from devlint.analysis.values import (
     NONE,

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value, iterate
+from devlint.analysis.ancestry import find
 from devlint.analysis.backward import gather_hooks
 from devlint.analysis.choices import cpu_is_asked_for
-from devlint.analysis.classes import find
 from devlint.analysis.derived import Kept
 from devlint.analysis.devices import resolve
 from devlint.analysis.dispatch import Call, models
 from devlint.analysis.events import ParallelDevice, RankWithoutDevice
 from devlint.analysis.gathering import gathered
-from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import tensors_in
 from devlint.analysis.missing import unavailable
 from devlint.analysis.module_moves import move_module
@@ -21,6 +20,7 @@ from devlint.analysis.module_state import ModuleState
 from devlint.analysis.modules import forget_places, registered, submodules
 from devlint.analysis.moves import note_brought
 from devlint.analysis.origins import Origin
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import (
     NONE,
     POISON,

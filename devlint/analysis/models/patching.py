@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import assign_attribute, path_of
 from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
-from devlint.analysis.machine import Crash, text_of
+from devlint.analysis.machine import text_of
 from devlint.analysis.models.contexts import Entered
 from devlint.analysis.replacing import PATCHED, start_patch, stop_patch
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import (
     NONE,
     UNKNOWN,

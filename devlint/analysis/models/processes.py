@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_method, call_value, iterate
-from devlint.analysis.classes import find
+from devlint.analysis.ancestry import find
 from devlint.analysis.control import one_way
 from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
-from devlint.analysis.machine import RAISE, Crash
+from devlint.analysis.signals import RAISE, Crash
 from devlint.analysis.state import Worker
 from devlint.analysis.values import BOOL, NONE, UNKNOWN, Class, External, Instance, Mapping, Value, constant
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
-from devlint.analysis.classes import external_bases, find, mro
+from devlint.analysis.ancestry import external_bases, find, mro
 from devlint.analysis.dispatch import Call, method_models
 from devlint.analysis.fields import Field, field_default, record_of
 from devlint.analysis.lookup import imported_word

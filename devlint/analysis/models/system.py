@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from devlint.analysis.access import call_value, iterate
 from devlint.analysis.arguments import Arguments
 from devlint.analysis.dispatch import ENTER, INSTANCE_ATTRIBUTES, MODELS, VALUES, Call, method_models, models, on
-from devlint.analysis.machine import Crash
 from devlint.analysis.plain import compute, index_number, join_all, path_text
 from devlint.analysis.sequences import rewrite
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import (
     BOOL,
     COUNT,

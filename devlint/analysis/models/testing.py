@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from devlint.analysis.checks import is_expected
 from devlint.analysis.dispatch import Call, models
 from devlint.analysis.events import MixedDevices
-from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import Part, clash_in_check
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import POISON, Tensor, Value
 from devlint.syntax import ir
 

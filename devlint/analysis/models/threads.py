@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value, iterate
-from devlint.analysis.classes import find
+from devlint.analysis.ancestry import find
 from devlint.analysis.control import one_way
 from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
 from devlint.analysis.models.processes import apply

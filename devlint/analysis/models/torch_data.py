@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value, iterate
 from devlint.analysis.access import item as item_of
-from devlint.analysis.classes import find
+from devlint.analysis.ancestry import find
 from devlint.analysis.derived import Kept
 from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.events import CudaInWorker, PinAccelerator, Site
 from devlint.analysis.loads import take_for_data
-from devlint.analysis.machine import Crash
 from devlint.analysis.meeting import operand, tensors_in
 from devlint.analysis.missing import too_few
 from devlint.analysis.ranks import one_more
 from devlint.analysis.results import derived, loaded_tensor
 from devlint.analysis.rows import check_generator
+from devlint.analysis.signals import Crash
 from devlint.analysis.state import Worker
 from devlint.analysis.values import (
     NONE,

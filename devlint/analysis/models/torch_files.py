@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value
+from devlint.analysis.ancestry import external_bases, find, mro
 from devlint.analysis.choices import gpu_is_asked_for
-from devlint.analysis.classes import external_bases, find, mro
 from devlint.analysis.derived import Kept
 from devlint.analysis.devices import is_device_like, resolve, source_text
 from devlint.analysis.dispatch import Call, models, on

@@ -5,25 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import assign_attribute, call_value, iterate
+from devlint.analysis.ancestry import find
 from devlint.analysis.backward import wait_for_function
-from devlint.analysis.classes import bind_to_class, find
-from devlint.analysis.devices import (
-    asked_of,
-    default_device,
-    demand_gpu,
-    legacy_error,
-    mark_used,
-    resolve,
-    use,
-)
+from devlint.analysis.classes import bind_to_class
+from devlint.analysis.devices import asked_of, default_device, demand_gpu, legacy_error, mark_used, resolve, use
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
+from devlint.analysis.dtypes import dtype_of
 from devlint.analysis.events import InvalidDevice, LegacyType, Site
 from devlint.analysis.host import let_arrive
-from devlint.analysis.machine import Crash
 from devlint.analysis.missing import die, unavailable
 from devlint.analysis.plain import refuse_dicts
-from devlint.analysis.results import derived, dtype_of, loaded_tensor, nesting
+from devlint.analysis.results import derived, loaded_tensor, nesting
 from devlint.analysis.rows import argument_node, demand_cpu
+from devlint.analysis.signals import Crash
 from devlint.analysis.tensors import combine
 from devlint.analysis.values import (
     BOOL,

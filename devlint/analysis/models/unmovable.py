@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.dispatch import Call, method_models
 from devlint.analysis.lacking import MOVES, comes_surely, refuse
-from devlint.analysis.machine import Crash
 from devlint.analysis.models.optimizers import CLASS_NAME, OPTIMIZER
 from devlint.analysis.models.torch_data import LOADER
 from devlint.analysis.plain import missing
+from devlint.analysis.signals import Crash
 from devlint.analysis.values import External, Instance, Value
 
 if TYPE_CHECKING:
