@@ -18,7 +18,7 @@ COMPILED = ("analysis/**/*.py", "semantics/*.py", "syntax/**/*.py", "worlds.py")
 """The files of the package in which a run spends its time."""
 INTERPRETED = (
     "__init__.py",
-    "analysis/derived.py",
+    "analysis/domain/derived.py",
     "analysis/models/command_lines.py",
     "syntax/late.py",
     "syntax/tree.py",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.devices import counts_devices
 from devlint.analysis.dispatch import (
     ASSIGN_ATTRIBUTE,
     ASSIGN_ITEM,
@@ -18,8 +17,7 @@ from devlint.analysis.dispatch import (
     Call,
     Iteration,
 )
-from devlint.analysis.missing import is_missing_accelerator, missing_accelerator, too_few
-from devlint.analysis.values import (
+from devlint.analysis.domain.values import (
     NUMBER,
     UNKNOWN,
     Array,
@@ -39,6 +37,8 @@ from devlint.analysis.values import (
     Unknown,
     Value,
 )
+from devlint.analysis.pytorch.devices import counts_devices
+from devlint.analysis.pytorch.missing import is_missing_accelerator, missing_accelerator, too_few
 from devlint.semantics.devices import OUTSIDE_TORCH
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def attribute(machine: Machine, value: Value, name: str, node: ir.Node, frame: F
 
 def _class_of(value: Value) -> Value:
     """`value.__class__` of a plain value: what `type` says."""
-    from devlint.analysis.introspection import type_of
+    from devlint.analysis.python.introspection import type_of
 
     return type_of(value)
 
@@ -187,7 +187,7 @@ def _is_of_torch(name: str) -> bool:
 
 def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
     """Tell whether the value has an attribute of that name; None when that is not known."""
-    from devlint.analysis.ancestry import find, is_named_tuple, is_open_class
+    from devlint.analysis.domain.ancestry import find, is_named_tuple, is_open_class
 
     if isinstance(value, Instance):
         if name in value.fields:
@@ -256,7 +256,7 @@ _OF_WRAPPERS = frozenset("join no_sync register_comm_hook join_hook scatter gath
 
 def is_no_wrapper(value: Instance) -> bool:
     """Whether a module surely has no `.module` inside: all of its attributes are known."""
-    from devlint.analysis.ancestry import find, is_open_class
+    from devlint.analysis.domain.ancestry import find, is_open_class
 
     module = value.module
     if module is None or module.unsure or module.children is None or "inner" in value.state or ANY_NAME in value.state:
@@ -270,7 +270,7 @@ def is_no_wrapper(value: Instance) -> bool:
 
 def is_only_inside(value: Instance, name: str) -> bool:
     """Whether only the module in a DataParallel (DDP) has this attribute: the wrapper passes nothing on but calls."""
-    from devlint.analysis.ancestry import find, is_open_class
+    from devlint.analysis.domain.ancestry import find, is_open_class
     from devlint.semantics.table import lookup
 
     inner = value.state.get("inner")

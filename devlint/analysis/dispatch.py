@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from devlint.analysis.values import Const, Value
+from devlint.analysis.domain.values import Const, Value
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site

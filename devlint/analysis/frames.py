@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.values import Class, Function, Instance, Tensor, Unknown, Value, birth
+from devlint.analysis.domain.values import Class, Function, Instance, Tensor, Unknown, Value, birth
 
 if TYPE_CHECKING:
-    from devlint.analysis.choices import ChoiceKey
     from devlint.analysis.events import Choice
+    from devlint.analysis.flow.choices import ChoiceKey
     from devlint.syntax import ir
 
 

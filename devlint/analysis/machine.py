@@ -12,6 +12,9 @@ import os
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias
 
 from devlint.analysis.dispatch import EVALUATE, EXECUTE, Call
+from devlint.analysis.domain.lattice import Loss
+from devlint.analysis.domain.origins import Origin
+from devlint.analysis.domain.values import Class, Const, DeviceValue, Shared, Tensor, Unknown, Value
 from devlint.analysis.events import (
     Choice,
     CpuOnlyArgument,
@@ -27,22 +30,19 @@ from devlint.analysis.events import (
     UnsynchronizedRead,
 )
 from devlint.analysis.frames import names_of_no_tensors
-from devlint.analysis.lattice import Loss
-from devlint.analysis.origins import Origin
 from devlint.analysis.signals import Crash, OutOfBudget, Signal
 from devlint.analysis.state import State, Trace, Worker
 from devlint.analysis.store import Store
-from devlint.analysis.values import Class, Const, DeviceValue, Shared, Tensor, Unknown, Value
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from devlint.analysis.built import Built
-    from devlint.analysis.choices import ChoiceKey
+    from devlint.analysis.domain.values import Function, Instance
+    from devlint.analysis.flow.choices import ChoiceKey
     from devlint.analysis.frames import Frame, Namespace
+    from devlint.analysis.programs.built import Built
     from devlint.analysis.project import Project
-    from devlint.analysis.values import Function, Instance
     from devlint.worlds import World
 
 

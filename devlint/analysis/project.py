@@ -7,20 +7,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from devlint.analysis.executing import pass_on, run_file
+from devlint.analysis.domain.values import ModuleValue
 from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import stands_by
-from devlint.analysis.values import ModuleValue
+from devlint.analysis.programs.executing import pass_on, run_file
 from devlint.lines import split_rows
 from devlint.sources import Source, read_source
 from devlint.syntax import ir
 from devlint.syntax.frontend import FrontEnd, lower
 
 if TYPE_CHECKING:
-    from devlint.analysis.choices import ChoiceKey
     from devlint.analysis.events import Site, Wrapped
+    from devlint.analysis.flow.choices import ChoiceKey
     from devlint.analysis.machine import Machine
-    from devlint.analysis.misplaced import Layout
+    from devlint.analysis.python.misplaced import Layout
 
 
 class Project:

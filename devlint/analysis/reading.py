@@ -23,8 +23,8 @@ from devlint.analysis.events import (
     VisibleDevices,
     WrapperMissing,
 )
-from devlint.analysis.missing import asks_aside
-from devlint.analysis.option_names import OF_GPUS
+from devlint.analysis.flow.option_names import OF_GPUS
+from devlint.analysis.pytorch.missing import asks_aside
 from devlint.analysis.repeats import first_of_each
 from devlint.sources.reading import is_document
 from devlint.syntax import ir

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.events import MarkKind, Site
-from devlint.analysis.machine import Machine
-from devlint.analysis.origins import Origin
-from devlint.analysis.run import analyse
-from devlint.analysis.signals import Crash, OutOfBudget, Signal
-from devlint.analysis.values import (
+from devlint.analysis.domain.origins import Origin
+from devlint.analysis.domain.values import (
     POISON,
     Array,
     Bound,
@@ -28,7 +24,11 @@ from devlint.analysis.values import (
     Unknown,
     Value,
 )
-from devlint.analysis.values import Sequence as SequenceValue
+from devlint.analysis.domain.values import Sequence as SequenceValue
+from devlint.analysis.events import MarkKind, Site
+from devlint.analysis.machine import Machine
+from devlint.analysis.run import analyse
+from devlint.analysis.signals import Crash, OutOfBudget, Signal
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted
 from devlint.worlds import World

@@ -12,26 +12,26 @@ from itertools import islice
 from typing import Any, Final
 
 from devlint.analysis import rooms as _rooms  # registers every room
-from devlint.analysis.assuming import joint, together, usual
-from devlint.analysis.choices import ChoiceKey
-from devlint.analysis.driving import Driving
-from devlint.analysis.entries import Entry, is_for_tests, is_private_class, protocol_entries
+from devlint.analysis.domain.values import DeviceValue
 from devlint.analysis.events import DeviceUnavailable, Event
-from devlint.analysis.executing import module_name, repeat_defaults, run_body, run_file
+from devlint.analysis.flow.assuming import joint, together, usual
+from devlint.analysis.flow.choices import ChoiceKey
+from devlint.analysis.flow.varying import may_vary
 from devlint.analysis.frames import Namespace
-from devlint.analysis.handed import run_handed
-from devlint.analysis.hearsay import speaks_of_cuda
 from devlint.analysis.machine import FIRST_GPU, VARIES, Machine
-from devlint.analysis.outcomes import MAIN, Outcome, Pass, called_by_roots, stands, take_imports, taken_over
+from devlint.analysis.programs.driving import Driving
+from devlint.analysis.programs.entries import Entry, is_for_tests, is_private_class, protocol_entries
+from devlint.analysis.programs.executing import module_name, repeat_defaults, run_body, run_file
+from devlint.analysis.programs.handed import run_handed
+from devlint.analysis.programs.hearsay import speaks_of_cuda
+from devlint.analysis.programs.outcomes import MAIN, Outcome, Pass, called_by_roots, stands, take_imports, taken_over
+from devlint.analysis.programs.sameness import are_the_same
 from devlint.analysis.project import Project
+from devlint.analysis.python.settings import forget_settings
 from devlint.analysis.reading import NEEDS_GPU, settle, weigh_evidence
-from devlint.analysis.sameness import are_the_same
-from devlint.analysis.settings import forget_settings
 from devlint.analysis.signals import Crash, OutOfBudget
 from devlint.analysis.state import State
 from devlint.analysis.store import Delta
-from devlint.analysis.values import DeviceValue
-from devlint.analysis.varying import may_vary
 from devlint.syntax import ir
 from devlint.syntax.stacks import is_compiled, on_large_stack
 from devlint.worlds import WORLDS, World

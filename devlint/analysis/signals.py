@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from devlint.analysis.values import Value
+from devlint.analysis.domain.values import Value
 
 
 class Signal:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.values import UNKNOWN, Const, DeviceValue, Value
+from devlint.analysis.domain.values import UNKNOWN, Const, DeviceValue, Value
 
 if TYPE_CHECKING:
-    from devlint.analysis.backward import Hook
     from devlint.analysis.events import Site
+    from devlint.analysis.pytorch.backward import Hook
     from devlint.syntax import ir
 
 

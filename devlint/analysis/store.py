@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from devlint.analysis.values import DeviceValue, Maybe
+from devlint.analysis.domain.values import DeviceValue, Maybe
 
 
 class _Missing:

@@ -13,8 +13,8 @@ import re
 from collections.abc import Mapping as Files
 from pathlib import Path
 
-from devlint.analysis.modules import registered
-from devlint.analysis.values import Array, Const, DeviceValue, Instance, Mapping, Sequence, Tensor, Value
+from devlint.analysis.domain.values import Array, Const, DeviceValue, Instance, Mapping, Sequence, Tensor, Value
+from devlint.analysis.pytorch.modules import registered
 from devlint.config import Config
 from devlint.linter import check
 from devlint.worlds import WORLDS, World

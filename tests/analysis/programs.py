@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import devlint.analysis.rooms  # noqa: F401  (registers every room)
+from devlint.analysis.domain.plain import lower as python_value
+from devlint.analysis.domain.values import Value
 from devlint.analysis.events import Event
-from devlint.analysis.executing import run_body
 from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import Machine
-from devlint.analysis.plain import lower as python_value
+from devlint.analysis.programs.executing import run_body
 from devlint.analysis.project import Project
-from devlint.analysis.values import Value
 from devlint.sources import read_source
 from devlint.syntax.frontend import lower
 from devlint.worlds import GPU2, World

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from devlint.analysis.plain import NotConstant
-from devlint.analysis.values import NONE, Unknown
+from devlint.analysis.domain.plain import NotConstant
+from devlint.analysis.domain.values import NONE, Unknown
 from tests.analysis.programs import Run
 
 CONTAINER = """

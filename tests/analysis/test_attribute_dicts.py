@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from devlint.analysis.plain import NotConstant
+from devlint.analysis.domain.plain import NotConstant
 from tests.analysis.programs import Run
 
 CLASSES = """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from devlint.analysis.plain import NotConstant
-from devlint.analysis.values import Tensor, Unknown
+from devlint.analysis.domain.plain import NotConstant
+from devlint.analysis.domain.values import Tensor, Unknown
 from devlint.worlds import GPU2
 from tests.analysis.programs import Run
 

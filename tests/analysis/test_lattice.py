@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devlint.analysis.lattice import Loss
-from devlint.analysis.store import MISSING
-from devlint.analysis.values import (
+from devlint.analysis.domain.lattice import Loss
+from devlint.analysis.domain.values import (
     BOOL,
     COUNT,
     NONE,
@@ -33,6 +32,7 @@ from devlint.analysis.values import (
     Value,
     const,
 )
+from devlint.analysis.store import MISSING
 
 NET = Instance(External("torch.nn.Linear"))
 OTHER = Instance(External("torch.nn.Linear"))

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from devlint.analysis.domain.values import Sequence, Tensor
 from devlint.analysis.events import Event, MixedDevices, MoveOnArray, ToHost
 from devlint.analysis.project import Project
 from devlint.analysis.run import analyse
-from devlint.analysis.values import Sequence, Tensor
 from devlint.sources import read_source
 from devlint.worlds import CPU, GPU1, GPU2, World
 from tests.analysis.programs import Run

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from devlint.analysis.domain.values import Instance, Unknown
 from devlint.analysis.events import MixedDevices
-from devlint.analysis.modules import registered
-from devlint.analysis.values import Instance, Unknown
+from devlint.analysis.pytorch.modules import registered
 from devlint.worlds import GPU2
 from tests.analysis.analysed import analysed
 from tests.analysis.programs import Run

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from devlint.analysis.plain import NotConstant
-from devlint.analysis.values import Unknown
+from devlint.analysis.domain.plain import NotConstant
+from devlint.analysis.domain.values import Unknown
 from tests.analysis.programs import Run
 from tests.strategies import pure_programs
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from devlint.analysis.values import Const, DeviceValue, Unknown
+from devlint.analysis.domain.values import Const, DeviceValue, Unknown
 from devlint.config import Config
 from devlint.linter import check
 from devlint.worlds import CPU, GPU1

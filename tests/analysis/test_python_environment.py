@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from devlint.analysis.environment import is_misspelled, visible_devices
+from devlint.analysis.domain.values import Const, Unknown
 from devlint.analysis.events import VisibleDevices
-from devlint.analysis.values import Const, Unknown
+from devlint.analysis.python.environment import is_misspelled, visible_devices
 from devlint.worlds import CPU, GPU1, GPU2, WORLDS
 from tests.analysis.programs import Run
 

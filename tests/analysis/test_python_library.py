@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from devlint.analysis.values import BOOL, Const, Instance, Mapping, Sequence, Tensor, Unknown, Value
+from devlint.analysis.domain.values import BOOL, Const, Instance, Mapping, Sequence, Tensor, Unknown, Value
 from devlint.worlds import CPU, GPU2
 from tests.analysis.programs import Run
 

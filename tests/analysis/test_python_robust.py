@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from devlint.analysis import access, constants, environment, mappings, sequence_methods
+from devlint.analysis import access
 from devlint.analysis.dispatch import METHOD, METHODS, MODELS, Call
-from devlint.analysis.frames import Frame
-from devlint.analysis.signals import Crash
-from devlint.analysis.values import (
+from devlint.analysis.domain.values import (
     BOOL,
     NONE,
     NUMBER,
@@ -31,6 +29,9 @@ from devlint.analysis.values import (
     Value,
     const,
 )
+from devlint.analysis.frames import Frame
+from devlint.analysis.python import constants, environment, mappings, sequence_methods
+from devlint.analysis.signals import Crash
 from devlint.syntax import ir
 from tests.analysis.programs import Run
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from devlint.analysis.domain.values import Instance, Tensor
 from devlint.analysis.events import MixedDevices
-from devlint.analysis.values import Instance, Tensor
 from devlint.worlds import GPU2
 from tests.analysis.programs import Run
 
@@ -122,7 +122,7 @@ first, last = batch.part0, batch.part11
 
 def test_attributes_to_which_a_long_loop_did_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a loop moves attributes by their names, those to which it did not come may be anywhere."""
-    monkeypatch.setattr("devlint.analysis.loops.is_cheap", lambda machine, began: False)
+    monkeypatch.setattr("devlint.analysis.flow.loops.is_cheap", lambda machine, began: False)
     run = Run(IMPORTS + MOVED_BY_NAME, GPU2)
     first, last = run["first"], run["last"]
     assert isinstance(first, Tensor) and first.device == "cuda:0"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from devlint.analysis.values import Const, Mapping, Tensor, Value
+from devlint.analysis.domain.values import Const, Mapping, Tensor, Value
 from devlint.worlds import CPU, GPU1, World
 from tests.analysis.programs import Run
 

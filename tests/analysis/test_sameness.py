@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from devlint.analysis.domain.values import HOST, UNKNOWN, Const
 from devlint.analysis.frames import Namespace
-from devlint.analysis.sameness import print_of as print_of_namespace
-from devlint.analysis.values import HOST, UNKNOWN, Const
+from devlint.analysis.programs.sameness import print_of as print_of_namespace
 from devlint.syntax.frontend import lower
 
 

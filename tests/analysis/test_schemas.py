@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from devlint.analysis.values import Unknown
+from devlint.analysis.domain.values import Unknown
 from devlint.worlds import GPU2
 from tests.analysis.programs import Run
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devlint.analysis.lattice import Loss
+from devlint.analysis.domain.lattice import Loss
+from devlint.analysis.domain.values import Const, External, Instance, Scalar, Sequence, Tensor, const
 from devlint.analysis.store import MISSING, Store
-from devlint.analysis.values import Const, External, Instance, Scalar, Sequence, Tensor, const
 
 KEYS = ("a", "b", "c")
 SLOTS = ("rank", "size", "pending")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from devlint.analysis.domain.values import Tensor
 from devlint.analysis.events import Event, GeneratorDevice, MixedDevices, ToHost
-from devlint.analysis.values import Tensor
 from devlint.worlds import CPU, GPU1, GPU2, World
 from tests.analysis.analysed import analysed
 from tests.analysis.programs import Run

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from devlint.analysis.domain.values import MANY_RANK, SOME_RANK, Tensor
 from devlint.analysis.events import MixedDevices, ToHost
-from devlint.analysis.values import MANY_RANK, SOME_RANK, Tensor
 from tests.analysis.analysed import analysed, told
 from tests.analysis.annotated import assert_observed, assert_predicted
 from tests.analysis.programs import Run

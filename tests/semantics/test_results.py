@@ -14,8 +14,8 @@ from agreement import chosen_samples, forms
 from torch import nn
 from torch.testing._internal.common_methods_invocations import op_db
 
-from devlint.analysis.ranks import result_rank
-from devlint.analysis.values import SOME_RANK, UNKNOWN, Sequence, Tensor, const
+from devlint.analysis.domain.values import SOME_RANK, UNKNOWN, Sequence, Tensor, const
+from devlint.analysis.pytorch.ranks import result_rank
 from devlint.semantics import table
 
 warnings.simplefilter("ignore")

@@ -89,7 +89,7 @@ def findings(site: Path, cwd: Path, *paths: str) -> Any:
 
 
 def test_the_interpreter_is_compiled(site: Path, tmp_path: Path) -> None:
-    where = run("-c", "import devlint.analysis.calls as m; print(m.__file__)", cwd=tmp_path, site=site)
+    where = run("-c", "import devlint.analysis.python.calls as m; print(m.__file__)", cwd=tmp_path, site=site)
     assert where.stdout.strip().startswith(str(site)) and not where.stdout.strip().endswith(".py")
     assert run("-m", "devlint", "--version", cwd=tmp_path, site=site).stdout.strip().endswith("(compiled)")
 

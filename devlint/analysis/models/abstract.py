@@ -9,13 +9,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import assign_item, call_method, item, iterate
-from devlint.analysis.ancestry import external_bases, find
-from devlint.analysis.containers import contains
 from devlint.analysis.dispatch import Call, method_models
-from devlint.analysis.mappings import build
-from devlint.analysis.plain import pair, value_of_key
-from devlint.analysis.signals import Crash
-from devlint.analysis.values import (
+from devlint.analysis.domain.ancestry import external_bases, find
+from devlint.analysis.domain.plain import pair, value_of_key
+from devlint.analysis.domain.values import (
     BOOL,
     NONE,
     SCALAR,
@@ -28,6 +25,9 @@ from devlint.analysis.values import (
     Value,
     const,
 )
+from devlint.analysis.python.containers import contains
+from devlint.analysis.python.mappings import build
+from devlint.analysis.signals import Crash
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

@@ -7,25 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value, truth
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models
-from devlint.analysis.events import Choice
-from devlint.analysis.gpu_numbers import read, says_which
-from devlint.analysis.machine import ON_THE_CPU, text_of
-from devlint.analysis.models.command_lines import (
-    FLAGS,
-    STORING,
-    Option,
-    command_line,
-    given_value,
-    is_odd,
-    left_alone,
-    offers_cpu,
-    parsed,
-)
-from devlint.analysis.option_names import is_gpu_flag, speaks_of_gpu
-from devlint.analysis.parsed_options import CLOSED, close, doubt, is_written, lacks_option, opens
-from devlint.analysis.plain import pair
-from devlint.analysis.signals import Crash
-from devlint.analysis.values import (
+from devlint.analysis.domain.plain import pair
+from devlint.analysis.domain.values import (
     FALSE,
     NONE,
     TRUE,
@@ -41,6 +24,23 @@ from devlint.analysis.values import (
     constant,
     is_none,
 )
+from devlint.analysis.events import Choice
+from devlint.analysis.flow.gpu_numbers import read, says_which
+from devlint.analysis.flow.option_names import is_gpu_flag, speaks_of_gpu
+from devlint.analysis.machine import ON_THE_CPU, text_of
+from devlint.analysis.models.command_lines import (
+    FLAGS,
+    STORING,
+    Option,
+    command_line,
+    given_value,
+    is_odd,
+    left_alone,
+    offers_cpu,
+    parsed,
+)
+from devlint.analysis.python.parsed_options import CLOSED, close, doubt, is_written, lacks_option, opens
+from devlint.analysis.signals import Crash
 from devlint.semantics.devices import parse_device
 from devlint.syntax import ir
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.devices import touch
 from devlint.analysis.dispatch import VALUES, Call, models
-from devlint.analysis.values import BOOL, NONE, SCALAR, STRING, Const, DeviceValue, Value, const
+from devlint.analysis.domain.values import BOOL, NONE, SCALAR, STRING, Const, DeviceValue, Value, const
+from devlint.analysis.pytorch.devices import touch
 from devlint.semantics.devices import OUTSIDE_TORCH
 
 if TYPE_CHECKING:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value, iterate
-from devlint.analysis.devices import resolve
 from devlint.analysis.dispatch import Call, method_models, models
-from devlint.analysis.meeting import tensors_in
+from devlint.analysis.domain.module_state import ModuleState
+from devlint.analysis.domain.values import NONE, UNKNOWN, External, Instance, Mapping, Sequence, Tensor, Value
 from devlint.analysis.models.copying import copied
-from devlint.analysis.module_moves import move_module
-from devlint.analysis.module_state import ModuleState
-from devlint.analysis.modules import builtin_path, registered, submodules
-from devlint.analysis.values import NONE, UNKNOWN, External, Instance, Mapping, Sequence, Tensor, Value
+from devlint.analysis.pytorch.devices import resolve
+from devlint.analysis.pytorch.meeting import tensors_in
+from devlint.analysis.pytorch.module_moves import move_module
+from devlint.analysis.pytorch.modules import builtin_path, registered, submodules
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.devices import default_device
 from devlint.analysis.dispatch import Call, models
-from devlint.analysis.ranks import broadcast_rank
-from devlint.analysis.results import derived
-from devlint.analysis.values import SOME_RANK, UNKNOWN, Const, Scalar, Sequence, Tensor, Value
+from devlint.analysis.domain.values import SOME_RANK, UNKNOWN, Const, Scalar, Sequence, Tensor, Value
+from devlint.analysis.pytorch.devices import default_device
+from devlint.analysis.pytorch.ranks import broadcast_rank
+from devlint.analysis.pytorch.results import derived
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

@@ -6,17 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value, iterate
-from devlint.analysis.ancestry import find, mro
-from devlint.analysis.classes import name_fields
 from devlint.analysis.dispatch import CLASS_METHODS, Call, method_models, models
-from devlint.analysis.introspection import make_class
-from devlint.analysis.machine import text_of
-from devlint.analysis.mappings import METHODS as DICT_METHODS
-from devlint.analysis.mappings import assign_mapping_item, build, delete_mapping_item, mapping_item, put
-from devlint.analysis.plain import sequence
-from devlint.analysis.sequence_methods import METHODS as LIST_METHODS
-from devlint.analysis.sequences import assign_sequence_item, sequence_item
-from devlint.analysis.values import (
+from devlint.analysis.domain.ancestry import find, mro
+from devlint.analysis.domain.plain import sequence
+from devlint.analysis.domain.values import (
     NONE,
     SIZE,
     UNKNOWN,
@@ -29,6 +22,13 @@ from devlint.analysis.values import (
     const,
     is_none,
 )
+from devlint.analysis.machine import text_of
+from devlint.analysis.python.classes import name_fields
+from devlint.analysis.python.introspection import make_class
+from devlint.analysis.python.mappings import METHODS as DICT_METHODS
+from devlint.analysis.python.mappings import assign_mapping_item, build, delete_mapping_item, mapping_item, put
+from devlint.analysis.python.sequence_methods import METHODS as LIST_METHODS
+from devlint.analysis.python.sequences import assign_sequence_item, sequence_item
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

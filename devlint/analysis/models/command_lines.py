@@ -9,8 +9,8 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from devlint.analysis.plain import NotConstant, lift, lower
-from devlint.analysis.values import FALSE, NONE, TRUE, Const, Instance, Sequence, Value, constant, is_none
+from devlint.analysis.domain.plain import NotConstant, lift, lower
+from devlint.analysis.domain.values import FALSE, NONE, TRUE, Const, Instance, Sequence, Value, constant, is_none
 from devlint.semantics.devices import parse_device
 
 if TYPE_CHECKING:

@@ -7,10 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
-from devlint.analysis.control import one_way
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, VALUES, Call, models
-from devlint.analysis.machine import text_of
-from devlint.analysis.values import (
+from devlint.analysis.domain.values import (
     FALSE,
     NONE,
     UNKNOWN,
@@ -25,6 +23,8 @@ from devlint.analysis.values import (
     Value,
     is_none,
 )
+from devlint.analysis.flow.control import one_way
+from devlint.analysis.machine import text_of
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site

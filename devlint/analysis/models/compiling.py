@@ -6,12 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
 from devlint.analysis.dispatch import Call, method_models, models
-from devlint.analysis.meeting import tensors_in
-from devlint.analysis.models.torch_contexts import transparent
-from devlint.analysis.module_calls import run_traced
-from devlint.analysis.module_state import CONVERTED
-from devlint.analysis.state import SCRIPTED, TRACE, Trace
-from devlint.analysis.values import (
+from devlint.analysis.domain.module_state import CONVERTED
+from devlint.analysis.domain.values import (
     POISON,
     TRUE,
     Bound,
@@ -27,6 +23,10 @@ from devlint.analysis.values import (
     const,
     is_none,
 )
+from devlint.analysis.models.torch_contexts import transparent
+from devlint.analysis.pytorch.meeting import tensors_in
+from devlint.analysis.pytorch.module_calls import run_traced
+from devlint.analysis.state import SCRIPTED, TRACE, Trace
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

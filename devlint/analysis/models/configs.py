@@ -8,11 +8,10 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from devlint.analysis.derived import Kept
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models
-from devlint.analysis.machine import text_of
-from devlint.analysis.plain import compute, lift, pair
-from devlint.analysis.values import (
+from devlint.analysis.domain.derived import Kept
+from devlint.analysis.domain.plain import compute, lift, pair
+from devlint.analysis.domain.values import (
     NONE,
     SIZE,
     STRING,
@@ -27,6 +26,7 @@ from devlint.analysis.values import (
     Value,
     const,
 )
+from devlint.analysis.machine import text_of
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value
 from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
-from devlint.analysis.statements import enter
-from devlint.analysis.values import NONE, UNKNOWN, External, Function, Instance, Value
+from devlint.analysis.domain.values import NONE, UNKNOWN, External, Function, Instance, Value
+from devlint.analysis.python.statements import enter
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame

@@ -5,13 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.access import call_value
-from devlint.analysis.ancestry import find
-from devlint.analysis.attribute_dicts import HELD
-from devlint.analysis.derived import Kept
 from devlint.analysis.dispatch import Call, models
-from devlint.analysis.enumerations import is_member
-from devlint.analysis.module_state import ModuleState
-from devlint.analysis.values import UNKNOWN, Array, Bound, Instance, Mapping, Maybe, Method, Sequence, Tensor, Value
+from devlint.analysis.domain.ancestry import find
+from devlint.analysis.domain.derived import Kept
+from devlint.analysis.domain.module_state import ModuleState
+from devlint.analysis.domain.values import (
+    UNKNOWN,
+    Array,
+    Bound,
+    Instance,
+    Mapping,
+    Maybe,
+    Method,
+    Sequence,
+    Tensor,
+    Value,
+)
+from devlint.analysis.python.attribute_dicts import HELD
+from devlint.analysis.python.enumerations import is_member
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

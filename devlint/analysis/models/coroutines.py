@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
 from devlint.analysis.dispatch import Call, method_models, models
-from devlint.analysis.plain import sequence
-from devlint.analysis.values import NONE, UNKNOWN, External, Instance, Value
+from devlint.analysis.domain.plain import sequence
+from devlint.analysis.domain.values import NONE, UNKNOWN, External, Instance, Value
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

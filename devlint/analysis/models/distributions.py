@@ -5,13 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import assign_attribute, call_value
-from devlint.analysis.ancestry import find
-from devlint.analysis.devices import default_device
 from devlint.analysis.dispatch import Call, models
-from devlint.analysis.meeting import Part, meet
-from devlint.analysis.ranks import broadcast_rank
-from devlint.analysis.results import build, derived
-from devlint.analysis.values import (
+from devlint.analysis.domain.ancestry import find
+from devlint.analysis.domain.values import (
     POISON,
     SCALAR,
     UNKNOWN,
@@ -25,6 +21,10 @@ from devlint.analysis.values import (
     Tensor,
     Value,
 )
+from devlint.analysis.pytorch.devices import default_device
+from devlint.analysis.pytorch.meeting import Part, meet
+from devlint.analysis.pytorch.ranks import broadcast_rank
+from devlint.analysis.pytorch.results import build, derived
 from devlint.semantics import libraries, table
 from devlint.semantics.table import Row
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from devlint.analysis.dispatch import Call, models
+from devlint.analysis.domain.values import NONE, UNKNOWN, Sequence, Value, constant, is_none
 from devlint.analysis.machine import text_of
 from devlint.analysis.signals import Crash
-from devlint.analysis.values import NONE, UNKNOWN, Sequence, Value, constant, is_none
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.building import construct_builtin
 from devlint.analysis.dispatch import Call, method_models, models
-from devlint.analysis.modules import device_of_module, forget_places
-from devlint.analysis.values import UNKNOWN, Array, External, Instance, Tensor, Value, const, constant, is_none
+from devlint.analysis.domain.values import UNKNOWN, Array, External, Instance, Tensor, Value, const, constant, is_none
+from devlint.analysis.pytorch.building import construct_builtin
+from devlint.analysis.pytorch.modules import device_of_module, forget_places
 from devlint.semantics import table
 
 if TYPE_CHECKING:

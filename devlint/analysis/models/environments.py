@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.dispatch import ATTRIBUTE, METHOD, Call, models, on
-from devlint.analysis.values import (
+from devlint.analysis.domain.values import (
     BOOL,
     HOST,
     NUMBER,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
-from devlint.analysis.values import External, Instance, Sequence, Value
+from devlint.analysis.domain.values import External, Instance, Sequence, Value
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site

@@ -6,18 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value
-from devlint.analysis.ancestry import external_bases, find
-from devlint.analysis.building import construct_builtin
-from devlint.analysis.derived import Kept
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
-from devlint.analysis.models import library
-from devlint.analysis.models.driver import demand_half
-from devlint.analysis.models.torch_data import LOADER, PLACED
-from devlint.analysis.module_moves import move_module
-from devlint.analysis.opaque import ask_for_fewer_bits
-from devlint.analysis.plain import pair
-from devlint.analysis.signals import Crash
-from devlint.analysis.values import (
+from devlint.analysis.domain.ancestry import external_bases, find
+from devlint.analysis.domain.derived import Kept
+from devlint.analysis.domain.plain import pair
+from devlint.analysis.domain.values import (
     NONE,
     UNKNOWN,
     Bound,
@@ -34,6 +27,13 @@ from devlint.analysis.values import (
     const,
     constant,
 )
+from devlint.analysis.models import library
+from devlint.analysis.models.driver import demand_half
+from devlint.analysis.models.torch_data import LOADER, PLACED
+from devlint.analysis.pytorch.building import construct_builtin
+from devlint.analysis.pytorch.module_moves import move_module
+from devlint.analysis.pytorch.opaque import ask_for_fewer_bits
+from devlint.analysis.signals import Crash
 from devlint.semantics import libraries, table
 from devlint.semantics.libraries import LIGHTNING_MODULE
 
@@ -158,7 +158,7 @@ _NAMES: Final = ("input_ids", "attention_mask", "labels")
 
 def enter_step(machine: Machine, cls: Class, instance: Instance, method: Function, call: Call) -> bool:
     """Enter a step of a Trainer of transformers by protocol: it has put the model and the batch on the accelerator."""
-    from devlint.analysis.entries import accelerator
+    from devlint.analysis.programs.entries import accelerator
 
     row = table.lookup(MODEL)
     if method.node.name not in _STEPS or row is None or _TRAINERS.isdisjoint(external_bases(cls)):
@@ -176,7 +176,7 @@ def enter_step(machine: Machine, cls: Class, instance: Instance, method: Functio
 
 def enter_hook(machine: Machine, cls: Class, instance: Instance, method: Function, call: Call) -> bool:
     """Enter a hook of a LightningModule by protocol: the module and the batch are on the accelerator."""
-    from devlint.analysis.entries import accelerator
+    from devlint.analysis.programs.entries import accelerator
 
     if LIGHTNING_MODULE not in [libraries.canonical(path) for path in external_bases(cls)]:
         return False

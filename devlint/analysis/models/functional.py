@@ -6,15 +6,26 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import attribute, binary, call_method, call_value, item, truth
-from devlint.analysis.ancestry import is_subclass
-from devlint.analysis.carrying import PARTIAL
-from devlint.analysis.classes import bind, is_instance
 from devlint.analysis.dispatch import BINDERS, INSTANCE_ATTRIBUTES, Call, method_models, models
-from devlint.analysis.iterables import items_of
+from devlint.analysis.domain.ancestry import is_subclass
+from devlint.analysis.domain.carrying import PARTIAL
+from devlint.analysis.domain.values import (
+    UNKNOWN,
+    Bound,
+    Const,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Sequence,
+    Value,
+    const,
+)
 from devlint.analysis.machine import text_of
-from devlint.analysis.remembering import remember_calls
+from devlint.analysis.python.classes import bind, is_instance
+from devlint.analysis.python.iterables import items_of
+from devlint.analysis.python.remembering import remember_calls
 from devlint.analysis.signals import Crash
-from devlint.analysis.values import UNKNOWN, Bound, Const, External, Function, Instance, Mapping, Sequence, Value, const
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
-from devlint.analysis.results import derived
-from devlint.analysis.values import (
+from devlint.analysis.domain.values import (
     SLICE,
     SOME_RANK,
     UNKNOWN,
@@ -20,6 +19,7 @@ from devlint.analysis.values import (
     constant,
     is_none,
 )
+from devlint.analysis.pytorch.results import derived
 
 if TYPE_CHECKING:
     from devlint.analysis.events import MarkKind, Site

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.access import iterate
 from devlint.analysis.dispatch import Call, models
-from devlint.analysis.plain import index_number
-from devlint.analysis.sequence_methods import in_order, take
-from devlint.analysis.sequences import rewrite
-from devlint.analysis.values import NONE, UNKNOWN, Sequence, Value, const
+from devlint.analysis.domain.plain import index_number
+from devlint.analysis.domain.values import NONE, UNKNOWN, Sequence, Value, const
+from devlint.analysis.python.sequence_methods import in_order, take
+from devlint.analysis.python.sequences import rewrite
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import binary, call_value, truth
 from devlint.analysis.dispatch import Call, models
-from devlint.analysis.iterables import items_of, lazy
-from devlint.analysis.plain import index_number, join_all
+from devlint.analysis.domain.plain import index_number, join_all
+from devlint.analysis.domain.values import MAX_ITEMS, UNKNOWN, Const, Sequence, Value, const, is_none
+from devlint.analysis.python.iterables import items_of, lazy
 from devlint.analysis.signals import Crash
-from devlint.analysis.values import MAX_ITEMS, UNKNOWN, Const, Sequence, Value, const, is_none
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

@@ -4,27 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.building import construct_builtin
-from devlint.analysis.classes import ask
-from devlint.analysis.derived import Kept
-from devlint.analysis.devices import device_of_default_type, legacy_error, resolve, use
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, METHODS, Call
-from devlint.analysis.events import InvalidDevice, LegacyType
-from devlint.analysis.handed import hand_over
-from devlint.analysis.leaves import NoGradient
-from devlint.analysis.machine import text_of
-from devlint.analysis.missing import gone
-from devlint.analysis.models import metrics
-from devlint.analysis.models.distributions import FAMILY, apply, construct, initialise
-from devlint.analysis.module_moves import move, move_module
-from devlint.analysis.module_state import HIDDEN, ModuleState
-from devlint.analysis.modules import forget_places, registered
-from devlint.analysis.opaque import part_moved
-from devlint.analysis.plain import refuse_dicts
-from devlint.analysis.results import nesting, plain_result
-from devlint.analysis.rows import apply_row, may_be_delegated, refuse_as_content
-from devlint.analysis.tensor_methods import moved, torch_method
-from devlint.analysis.values import (
+from devlint.analysis.domain.derived import Kept
+from devlint.analysis.domain.module_state import HIDDEN, ModuleState
+from devlint.analysis.domain.plain import refuse_dicts
+from devlint.analysis.domain.values import (
     NONE,
     POISON,
     RESULT,
@@ -45,6 +29,22 @@ from devlint.analysis.values import (
     Value,
     is_none,
 )
+from devlint.analysis.events import InvalidDevice, LegacyType
+from devlint.analysis.machine import text_of
+from devlint.analysis.models import metrics
+from devlint.analysis.models.distributions import FAMILY, apply, construct, initialise
+from devlint.analysis.programs.handed import hand_over
+from devlint.analysis.python.classes import ask
+from devlint.analysis.pytorch.building import construct_builtin
+from devlint.analysis.pytorch.devices import device_of_default_type, legacy_error, resolve, use
+from devlint.analysis.pytorch.leaves import NoGradient
+from devlint.analysis.pytorch.missing import gone
+from devlint.analysis.pytorch.module_moves import move, move_module
+from devlint.analysis.pytorch.modules import forget_places, registered
+from devlint.analysis.pytorch.opaque import part_moved
+from devlint.analysis.pytorch.results import nesting, plain_result
+from devlint.analysis.pytorch.rows import apply_row, may_be_delegated, refuse_as_content
+from devlint.analysis.pytorch.tensor_methods import moved, torch_method
 from devlint.semantics import errors, libraries, table
 from devlint.semantics.devices import parse_device
 

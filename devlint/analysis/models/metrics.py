@@ -6,12 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import Call, method_models
-from devlint.analysis.meeting import Part, clash, tensors_in
-from devlint.analysis.module_state import COLLECTION, UNNAMED, ModuleState
-from devlint.analysis.modules import register_attribute
-from devlint.analysis.values import (
+from devlint.analysis.domain.module_state import COLLECTION, UNNAMED, ModuleState
+from devlint.analysis.domain.values import (
     NONE,
     POISON,
     External,
@@ -23,6 +20,9 @@ from devlint.analysis.values import (
     is_none,
     present,
 )
+from devlint.analysis.pytorch.devices import source_text
+from devlint.analysis.pytorch.meeting import Part, clash, tensors_in
+from devlint.analysis.pytorch.modules import register_attribute
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.devices import torch_device
 from devlint.analysis.dispatch import Call, models
-from devlint.analysis.dtypes import dtype_of
-from devlint.analysis.results import device_of
-from devlint.analysis.values import (
+from devlint.analysis.domain.dtypes import dtype_of
+from devlint.analysis.domain.values import (
     DTYPE,
     FALSE,
     NONE,
@@ -22,6 +20,8 @@ from devlint.analysis.values import (
     Unknown,
     Value,
 )
+from devlint.analysis.pytorch.devices import torch_device
+from devlint.analysis.pytorch.results import device_of
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

@@ -6,21 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_method, call_value, iterate
-from devlint.analysis.ancestry import external_bases
-from devlint.analysis.devices import source_text
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, METHODS, Call, method_models, models, on
-from devlint.analysis.events import Choice, MixedDevices, MovedParameter, Operand, Site
-from devlint.analysis.lattice import KeptState
-from devlint.analysis.leaves import moved_leaf, note_steps
-from devlint.analysis.meeting import Part, meet
-from devlint.analysis.models.copying import copied
-from devlint.analysis.models.torch_files import relocated
-from devlint.analysis.origins import marks
-from devlint.analysis.plain import key_of
-from devlint.analysis.results import derived
-from devlint.analysis.signals import Crash
-from devlint.analysis.snapshots import note_changed
-from devlint.analysis.values import (
+from devlint.analysis.domain.ancestry import external_bases
+from devlint.analysis.domain.lattice import KeptState
+from devlint.analysis.domain.origins import marks
+from devlint.analysis.domain.plain import key_of
+from devlint.analysis.domain.values import (
     NONE,
     NUMBER,
     OWN_CLASS,
@@ -35,6 +26,15 @@ from devlint.analysis.values import (
     Value,
     const,
 )
+from devlint.analysis.events import Choice, MixedDevices, MovedParameter, Operand, Site
+from devlint.analysis.models.copying import copied
+from devlint.analysis.models.torch_files import relocated
+from devlint.analysis.pytorch.devices import source_text
+from devlint.analysis.pytorch.leaves import moved_leaf, note_steps
+from devlint.analysis.pytorch.meeting import Part, meet
+from devlint.analysis.pytorch.results import derived
+from devlint.analysis.pytorch.snapshots import note_changed
+from devlint.analysis.signals import Crash
 from devlint.semantics import errors
 from devlint.syntax import ir
 

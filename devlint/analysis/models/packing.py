@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
-from devlint.analysis.module_calls import call_builtin
-from devlint.analysis.results import derived
-from devlint.analysis.rows import apply_row
-from devlint.analysis.values import (
+from devlint.analysis.domain.values import (
     BOOL,
     NONE,
     POISON,
@@ -24,6 +21,9 @@ from devlint.analysis.values import (
     const,
     constant,
 )
+from devlint.analysis.pytorch.module_calls import call_builtin
+from devlint.analysis.pytorch.results import derived
+from devlint.analysis.pytorch.rows import apply_row
 from devlint.semantics import table
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
-from devlint.analysis.results import derived
-from devlint.analysis.rows import apply_row
-from devlint.analysis.values import NONE, SOME_RANK, UNKNOWN, Array, External, Instance, Sequence, Tensor, Value
+from devlint.analysis.domain.values import NONE, SOME_RANK, UNKNOWN, Array, External, Instance, Sequence, Tensor, Value
+from devlint.analysis.pytorch.results import derived
+from devlint.analysis.pytorch.rows import apply_row
 from devlint.semantics import table
 
 if TYPE_CHECKING:

@@ -5,23 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value, iterate
-from devlint.analysis.ancestry import find
-from devlint.analysis.backward import gather_hooks
-from devlint.analysis.choices import cpu_is_asked_for
-from devlint.analysis.derived import Kept
-from devlint.analysis.devices import resolve
 from devlint.analysis.dispatch import Call, models
-from devlint.analysis.events import ParallelDevice, RankWithoutDevice
-from devlint.analysis.gathering import gathered
-from devlint.analysis.meeting import tensors_in
-from devlint.analysis.missing import unavailable
-from devlint.analysis.module_moves import move_module
-from devlint.analysis.module_state import ModuleState
-from devlint.analysis.modules import forget_places, registered, submodules
-from devlint.analysis.moves import note_brought
-from devlint.analysis.origins import Origin
-from devlint.analysis.signals import Crash
-from devlint.analysis.values import (
+from devlint.analysis.domain.ancestry import find
+from devlint.analysis.domain.derived import Kept
+from devlint.analysis.domain.module_state import ModuleState
+from devlint.analysis.domain.origins import Origin
+from devlint.analysis.domain.values import (
     NONE,
     POISON,
     UNKNOWN,
@@ -41,6 +30,17 @@ from devlint.analysis.values import (
     is_none,
     present,
 )
+from devlint.analysis.events import ParallelDevice, RankWithoutDevice
+from devlint.analysis.flow.choices import cpu_is_asked_for
+from devlint.analysis.pytorch.backward import gather_hooks
+from devlint.analysis.pytorch.devices import resolve
+from devlint.analysis.pytorch.gathering import gathered
+from devlint.analysis.pytorch.meeting import tensors_in
+from devlint.analysis.pytorch.missing import unavailable
+from devlint.analysis.pytorch.module_moves import move_module
+from devlint.analysis.pytorch.modules import forget_places, registered, submodules
+from devlint.analysis.pytorch.moves import note_brought
+from devlint.analysis.signals import Crash
 from devlint.semantics import errors
 from devlint.syntax import ir
 from devlint.syntax.walk import last_name

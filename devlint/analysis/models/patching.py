@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import assign_attribute, path_of
 from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
-from devlint.analysis.machine import text_of
-from devlint.analysis.models.contexts import Entered
-from devlint.analysis.replacing import PATCHED, start_patch, stop_patch
-from devlint.analysis.signals import Crash
-from devlint.analysis.values import (
+from devlint.analysis.domain.values import (
     NONE,
     UNKNOWN,
     Bound,
@@ -26,6 +22,10 @@ from devlint.analysis.values import (
     Sequence,
     Value,
 )
+from devlint.analysis.machine import text_of
+from devlint.analysis.models.contexts import Entered
+from devlint.analysis.python.replacing import PATCHED, start_patch, stop_patch
+from devlint.analysis.signals import Crash
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.dispatch import Call, method_models, models
+from devlint.analysis.domain.plain import index_number
+from devlint.analysis.domain.values import NONE, STRING, UNKNOWN, Const, External, Instance, Sequence, Value, const
 from devlint.analysis.machine import text_of
-from devlint.analysis.plain import index_number
 from devlint.analysis.signals import Crash
-from devlint.analysis.values import NONE, STRING, UNKNOWN, Const, External, Instance, Sequence, Value, const
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.dispatch import Call, method_models, models
+from devlint.analysis.domain.values import UNKNOWN, Const, External, Instance, Value
 from devlint.analysis.models.copying import copied
 from devlint.analysis.models.system import temporary_name
 from devlint.analysis.models.torch_files import keep, saved_content
-from devlint.analysis.values import UNKNOWN, Const, External, Instance, Value
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.choices import cpu_is_asked_for
 from devlint.analysis.dispatch import VALUES, Call, models
-from devlint.analysis.entries import is_for_tests
+from devlint.analysis.domain.values import NONE, POISON, Scalar, Unknown, Value, const, constant, is_none
 from devlint.analysis.events import CpuInCollective
-from devlint.analysis.meeting import operand, tensors_in
+from devlint.analysis.flow.choices import cpu_is_asked_for
+from devlint.analysis.programs.entries import is_for_tests
+from devlint.analysis.pytorch.meeting import operand, tensors_in
 from devlint.analysis.signals import Crash
-from devlint.analysis.values import NONE, POISON, Scalar, Unknown, Value, const, constant, is_none
 from devlint.semantics import errors
 from devlint.syntax import ir
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method
 from devlint.analysis.dispatch import Call, method_models, models
-from devlint.analysis.iterables import range_call
-from devlint.analysis.values import COUNT, NONE, UNKNOWN, External, Instance, Sequence, Value
+from devlint.analysis.domain.values import COUNT, NONE, UNKNOWN, External, Instance, Sequence, Value
+from devlint.analysis.python.iterables import range_call
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

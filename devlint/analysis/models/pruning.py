@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.dispatch import Call, models
+from devlint.analysis.domain.values import NONE, UNKNOWN, Instance, Sequence, Tensor, Value, constant
 from devlint.analysis.models.weight_norms import reparameterise, restore
-from devlint.analysis.tensors import combine
-from devlint.analysis.values import NONE, UNKNOWN, Instance, Sequence, Tensor, Value, constant
+from devlint.analysis.pytorch.tensors import combine
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.dispatch import Call, method_models, models
-from devlint.analysis.sequences import any_item, append, rewrite
-from devlint.analysis.values import BOOL, COUNT, NONE, UNKNOWN, External, Instance, Sequence, Value
+from devlint.analysis.domain.values import BOOL, COUNT, NONE, UNKNOWN, External, Instance, Sequence, Value
+from devlint.analysis.python.sequences import any_item, append, rewrite
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

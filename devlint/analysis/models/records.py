@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value
 from devlint.analysis.dispatch import Call, method_models, models
-from devlint.analysis.enumerations import AUTO
-from devlint.analysis.fields import FIELD, make_record
-from devlint.analysis.machine import text_of
-from devlint.analysis.models.copying import copied
-from devlint.analysis.values import (
+from devlint.analysis.domain.values import (
     BOOL,
     UNKNOWN,
     Class,
@@ -23,6 +19,10 @@ from devlint.analysis.values import (
     const,
     constant,
 )
+from devlint.analysis.machine import text_of
+from devlint.analysis.models.copying import copied
+from devlint.analysis.python.enumerations import AUTO
+from devlint.analysis.python.fields import FIELD, make_record
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value
 from devlint.analysis.dispatch import Call, method_models, models
-from devlint.analysis.mappings import contains_key, get, put
-from devlint.analysis.models.configs import CONFIG
-from devlint.analysis.values import (
+from devlint.analysis.domain.values import (
     BOOL,
     NONE,
     UNKNOWN,
@@ -23,6 +21,8 @@ from devlint.analysis.values import (
     Value,
     const,
 )
+from devlint.analysis.models.configs import CONFIG
+from devlint.analysis.python.mappings import contains_key, get, put
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_value, iterate
-from devlint.analysis.devices import resolve
 from devlint.analysis.dispatch import Call, models
+from devlint.analysis.domain.values import POISON, UNKNOWN, Instance, Mapping, Sequence, Tensor, Value, is_none
 from devlint.analysis.models.parallel import copied_to, scattered
-from devlint.analysis.values import POISON, UNKNOWN, Instance, Mapping, Sequence, Tensor, Value, is_none
+from devlint.analysis.pytorch.devices import resolve
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

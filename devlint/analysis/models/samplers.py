@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import iterate
 from devlint.analysis.dispatch import Call, method_models, models
-from devlint.analysis.rows import check_generator
-from devlint.analysis.values import (
+from devlint.analysis.domain.values import (
     NUMBER,
     POISON,
     UNKNOWN,
@@ -19,6 +18,7 @@ from devlint.analysis.values import (
     Tensor,
     Value,
 )
+from devlint.analysis.pytorch.rows import check_generator
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
-from devlint.analysis.ancestry import external_bases, find, mro
 from devlint.analysis.dispatch import Call, method_models
-from devlint.analysis.fields import Field, field_default, record_of
-from devlint.analysis.lookup import imported_word
+from devlint.analysis.domain.ancestry import external_bases, find, mro
+from devlint.analysis.domain.plain import LAZY
+from devlint.analysis.domain.values import UNKNOWN, Bound, Class, Const, Instance, Mapping, Sequence, Unknown, Value
 from devlint.analysis.models.copying import copied
-from devlint.analysis.plain import LAZY
-from devlint.analysis.values import UNKNOWN, Bound, Class, Const, Instance, Mapping, Sequence, Unknown, Value
+from devlint.analysis.python.fields import Field, field_default, record_of
+from devlint.analysis.python.lookup import imported_word
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted, walk
 

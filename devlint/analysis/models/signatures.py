@@ -6,10 +6,21 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import ANY_NAME
-from devlint.analysis.ancestry import find
-from devlint.analysis.classes import ELSEWHERE
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, VALUES, Call, models
-from devlint.analysis.values import UNKNOWN, Bound, Class, External, Function, Instance, Mapping, Sequence, Value, const
+from devlint.analysis.domain.ancestry import find
+from devlint.analysis.domain.values import (
+    UNKNOWN,
+    Bound,
+    Class,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Sequence,
+    Value,
+    const,
+)
+from devlint.analysis.python.classes import ELSEWHERE
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted
 

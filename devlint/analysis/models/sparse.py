@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.devices import resolve
 from devlint.analysis.dispatch import Call, models
-from devlint.analysis.meeting import Part, meet
-from devlint.analysis.results import derived
-from devlint.analysis.rows import argument_node
-from devlint.analysis.values import POISON, SOME_RANK, Tensor, Value
+from devlint.analysis.domain.values import POISON, SOME_RANK, Tensor, Value
+from devlint.analysis.pytorch.devices import resolve
+from devlint.analysis.pytorch.meeting import Part, meet
+from devlint.analysis.pytorch.results import derived
+from devlint.analysis.pytorch.rows import argument_node
 from devlint.semantics import table
 
 if TYPE_CHECKING:

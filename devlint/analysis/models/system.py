@@ -9,12 +9,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.access import call_value, iterate
-from devlint.analysis.arguments import Arguments
 from devlint.analysis.dispatch import ENTER, INSTANCE_ATTRIBUTES, MODELS, VALUES, Call, method_models, models, on
-from devlint.analysis.plain import compute, index_number, join_all, path_text
-from devlint.analysis.sequences import rewrite
-from devlint.analysis.signals import Crash
-from devlint.analysis.values import (
+from devlint.analysis.domain.plain import compute, index_number, join_all, path_text
+from devlint.analysis.domain.values import (
     BOOL,
     COUNT,
     NONE,
@@ -32,6 +29,9 @@ from devlint.analysis.values import (
     birth,
     const,
 )
+from devlint.analysis.python.arguments import Arguments
+from devlint.analysis.python.sequences import rewrite
+from devlint.analysis.signals import Crash
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site

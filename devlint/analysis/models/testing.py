@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.checks import is_expected
 from devlint.analysis.dispatch import Call, models
+from devlint.analysis.domain.values import POISON, Tensor, Value
 from devlint.analysis.events import MixedDevices
-from devlint.analysis.meeting import Part, clash_in_check
+from devlint.analysis.pytorch.checks import is_expected
+from devlint.analysis.pytorch.meeting import Part, clash_in_check
 from devlint.analysis.signals import Crash
-from devlint.analysis.values import POISON, Tensor, Value
 from devlint.syntax import ir
 
 if TYPE_CHECKING:

@@ -7,11 +7,22 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value, iterate
-from devlint.analysis.ancestry import find
-from devlint.analysis.control import one_way
 from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
+from devlint.analysis.domain.ancestry import find
+from devlint.analysis.domain.values import (
+    BOOL,
+    NONE,
+    UNKNOWN,
+    Class,
+    External,
+    Instance,
+    Sequence,
+    Unknown,
+    Value,
+    is_none,
+)
+from devlint.analysis.flow.control import one_way
 from devlint.analysis.models.processes import apply
-from devlint.analysis.values import BOOL, NONE, UNKNOWN, Class, External, Instance, Sequence, Unknown, Value, is_none
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame

@@ -6,11 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value, truth
-from devlint.analysis.devices import demand_gpu, demand_type_name, is_device_like, resolve, use
 from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
-from devlint.analysis.host import let_arrive
-from devlint.analysis.state import GRADIENTS
-from devlint.analysis.values import (
+from devlint.analysis.domain.values import (
     NONE,
     POISON,
     SCALAR,
@@ -30,6 +27,9 @@ from devlint.analysis.values import (
     const,
     constant,
 )
+from devlint.analysis.pytorch.devices import demand_gpu, demand_type_name, is_device_like, resolve, use
+from devlint.analysis.pytorch.host import let_arrive
+from devlint.analysis.state import GRADIENTS
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame

@@ -6,19 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value, iterate
 from devlint.analysis.access import item as item_of
-from devlint.analysis.ancestry import find
-from devlint.analysis.derived import Kept
 from devlint.analysis.dispatch import Call, method_models, models
-from devlint.analysis.events import CudaInWorker, PinAccelerator, Site
-from devlint.analysis.loads import take_for_data
-from devlint.analysis.meeting import operand, tensors_in
-from devlint.analysis.missing import too_few
-from devlint.analysis.ranks import one_more
-from devlint.analysis.results import derived, loaded_tensor
-from devlint.analysis.rows import check_generator
-from devlint.analysis.signals import Crash
-from devlint.analysis.state import Worker
-from devlint.analysis.values import (
+from devlint.analysis.domain.ancestry import find
+from devlint.analysis.domain.derived import Kept
+from devlint.analysis.domain.values import (
     NONE,
     NUMBER,
     POISON,
@@ -40,6 +31,15 @@ from devlint.analysis.values import (
     constant,
     is_none,
 )
+from devlint.analysis.events import CudaInWorker, PinAccelerator, Site
+from devlint.analysis.pytorch.loads import take_for_data
+from devlint.analysis.pytorch.meeting import operand, tensors_in
+from devlint.analysis.pytorch.missing import too_few
+from devlint.analysis.pytorch.ranks import one_more
+from devlint.analysis.pytorch.results import derived, loaded_tensor
+from devlint.analysis.pytorch.rows import check_generator
+from devlint.analysis.signals import Crash
+from devlint.analysis.state import Worker
 from devlint.semantics import errors
 
 if TYPE_CHECKING:

@@ -7,26 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value
-from devlint.analysis.ancestry import external_bases, find, mro
-from devlint.analysis.choices import gpu_is_asked_for
-from devlint.analysis.derived import Kept
-from devlint.analysis.devices import is_device_like, resolve, source_text
 from devlint.analysis.dispatch import Call, models, on
-from devlint.analysis.events import LoadWithoutMap
-from devlint.analysis.host import read_pending
-from devlint.analysis.machine import text_of
-from devlint.analysis.meeting import tensors_in
-from devlint.analysis.models.copying import copied
-from devlint.analysis.modules import registered, submodules
-from devlint.analysis.neighbours import saves_nothing, saves_settings
-from devlint.analysis.option_names import asks_for_gpu, speaks_of_gpu
-from devlint.analysis.plain import path_text
-from devlint.analysis.published import others_save
-from devlint.analysis.results import is_any_content
-from devlint.analysis.rows import apply_row
-from devlint.analysis.snapshots import note_saved
-from devlint.analysis.tensor_methods import METHODS
-from devlint.analysis.values import (
+from devlint.analysis.domain.ancestry import external_bases, find, mro
+from devlint.analysis.domain.derived import Kept
+from devlint.analysis.domain.plain import path_text
+from devlint.analysis.domain.values import (
     NONE,
     POISON,
     SCALAR,
@@ -46,14 +31,29 @@ from devlint.analysis.values import (
     constant,
     is_none,
 )
-from devlint.analysis.visiting import held
+from devlint.analysis.events import LoadWithoutMap
+from devlint.analysis.flow.choices import gpu_is_asked_for
+from devlint.analysis.flow.option_names import asks_for_gpu, speaks_of_gpu
+from devlint.analysis.flow.visiting import held
+from devlint.analysis.machine import text_of
+from devlint.analysis.models.copying import copied
+from devlint.analysis.programs.neighbours import saves_nothing, saves_settings
+from devlint.analysis.programs.published import others_save
+from devlint.analysis.pytorch.devices import is_device_like, resolve, source_text
+from devlint.analysis.pytorch.host import read_pending
+from devlint.analysis.pytorch.meeting import tensors_in
+from devlint.analysis.pytorch.modules import registered, submodules
+from devlint.analysis.pytorch.results import is_any_content
+from devlint.analysis.pytorch.rows import apply_row
+from devlint.analysis.pytorch.snapshots import note_saved
+from devlint.analysis.pytorch.tensor_methods import METHODS
 from devlint.semantics import errors, table
 from devlint.syntax import ir
 from devlint.syntax.walk import calls, dotted, last_name, walk
 
 if TYPE_CHECKING:
+    from devlint.analysis.domain.origins import Origin
     from devlint.analysis.machine import Machine
-    from devlint.analysis.origins import Origin
 
 
 _SAVES = frozenset({"torch.save", "torch.jit.save"})

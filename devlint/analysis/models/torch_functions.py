@@ -5,21 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import assign_attribute, call_value, iterate
-from devlint.analysis.ancestry import find
-from devlint.analysis.backward import wait_for_function
-from devlint.analysis.classes import bind_to_class
-from devlint.analysis.devices import asked_of, default_device, demand_gpu, legacy_error, mark_used, resolve, use
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
-from devlint.analysis.dtypes import dtype_of
-from devlint.analysis.events import InvalidDevice, LegacyType, Site
-from devlint.analysis.host import let_arrive
-from devlint.analysis.missing import die, unavailable
-from devlint.analysis.plain import refuse_dicts
-from devlint.analysis.results import derived, loaded_tensor, nesting
-from devlint.analysis.rows import argument_node, demand_cpu
-from devlint.analysis.signals import Crash
-from devlint.analysis.tensors import combine
-from devlint.analysis.values import (
+from devlint.analysis.domain.ancestry import find
+from devlint.analysis.domain.dtypes import dtype_of
+from devlint.analysis.domain.plain import refuse_dicts
+from devlint.analysis.domain.values import (
     BOOL,
     NONE,
     NUMBER,
@@ -46,6 +36,16 @@ from devlint.analysis.values import (
     const,
     constant,
 )
+from devlint.analysis.events import InvalidDevice, LegacyType, Site
+from devlint.analysis.python.classes import bind_to_class
+from devlint.analysis.pytorch.backward import wait_for_function
+from devlint.analysis.pytorch.devices import asked_of, default_device, demand_gpu, legacy_error, mark_used, resolve, use
+from devlint.analysis.pytorch.host import let_arrive
+from devlint.analysis.pytorch.missing import die, unavailable
+from devlint.analysis.pytorch.results import derived, loaded_tensor, nesting
+from devlint.analysis.pytorch.rows import argument_node, demand_cpu
+from devlint.analysis.pytorch.tensors import combine
+from devlint.analysis.signals import Crash
 from devlint.semantics import table
 from devlint.semantics.devices import parse_device
 

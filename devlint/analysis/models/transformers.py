@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, on
-from devlint.analysis.meeting import tensors_in
-from devlint.analysis.results import derived
-from devlint.analysis.values import (
+from devlint.analysis.domain.values import (
     SLICE,
     UNKNOWN,
     Const,
@@ -21,6 +19,8 @@ from devlint.analysis.values import (
     constant,
     is_none,
 )
+from devlint.analysis.pytorch.meeting import tensors_in
+from devlint.analysis.pytorch.results import derived
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site

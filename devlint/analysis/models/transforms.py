@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value, iterate
 from devlint.analysis.dispatch import Call, Model, method_models, models
-from devlint.analysis.models.compiling import is_known_example
-from devlint.analysis.results import derived
-from devlint.analysis.values import (
+from devlint.analysis.domain.values import (
     NONE,
     SOME_RANK,
     UNKNOWN,
@@ -23,6 +21,8 @@ from devlint.analysis.values import (
     Value,
     constant,
 )
+from devlint.analysis.models.compiling import is_known_example
+from devlint.analysis.pytorch.results import derived
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

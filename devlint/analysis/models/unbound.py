@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.access import call_method
 from devlint.analysis.dispatch import METHODS, MODELS, UNBOUND, Call, Model
-from devlint.analysis.instances import model_method
+from devlint.analysis.domain.values import UNKNOWN, Instance, Mapping, Sequence, Value
 from devlint.analysis.models.collections import DICTS, LISTS
-from devlint.analysis.values import UNKNOWN, Instance, Mapping, Sequence, Value
+from devlint.analysis.python.instances import model_method
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from devlint.analysis.dispatch import Call, method_models
-from devlint.analysis.lacking import MOVES, comes_surely, refuse
+from devlint.analysis.domain.plain import missing
+from devlint.analysis.domain.values import External, Instance, Value
 from devlint.analysis.models.optimizers import CLASS_NAME, OPTIMIZER
 from devlint.analysis.models.torch_data import LOADER
-from devlint.analysis.plain import missing
+from devlint.analysis.python.lacking import MOVES, comes_surely, refuse
 from devlint.analysis.signals import Crash
-from devlint.analysis.values import External, Instance, Value
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value, iterate
-from devlint.analysis.building import construct_builtin
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
-from devlint.analysis.module_calls import call_by_row
-from devlint.analysis.plain import join_all
-from devlint.analysis.results import derived
-from devlint.analysis.values import (
+from devlint.analysis.domain.plain import join_all
+from devlint.analysis.domain.values import (
     NONE,
     NUMBER,
     SOME_RANK,
@@ -26,6 +23,9 @@ from devlint.analysis.values import (
     constant,
     is_none,
 )
+from devlint.analysis.pytorch.building import construct_builtin
+from devlint.analysis.pytorch.module_calls import call_by_row
+from devlint.analysis.pytorch.results import derived
 from devlint.semantics import table
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.dispatch import Call, method_models, models
-from devlint.analysis.mappings import build
-from devlint.analysis.values import UNKNOWN, External, Instance, Value
+from devlint.analysis.domain.values import UNKNOWN, External, Instance, Value
+from devlint.analysis.python.mappings import build
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

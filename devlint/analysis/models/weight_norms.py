@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
 from devlint.analysis.dispatch import Call, models
-from devlint.analysis.module_state import CONVERTED
-from devlint.analysis.modules import submodules
-from devlint.analysis.plain import pair
-from devlint.analysis.results import derived
-from devlint.analysis.values import (
+from devlint.analysis.domain.module_state import CONVERTED
+from devlint.analysis.domain.plain import pair
+from devlint.analysis.domain.values import (
     NONE,
     POISON,
     UNKNOWN,
@@ -24,6 +22,8 @@ from devlint.analysis.values import (
     Value,
     constant,
 )
+from devlint.analysis.pytorch.modules import submodules
+from devlint.analysis.pytorch.results import derived
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine

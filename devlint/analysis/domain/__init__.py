@@ -1,0 +1,1 @@
+"""The abstract domain: values, where they come from, and their join."""

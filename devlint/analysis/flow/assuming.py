@@ -1,0 +1,34 @@
+"""What further runs of a program assume of several conditions at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from devlint.analysis.flow.choices import ChoiceKey
+from devlint.analysis.flow.option_names import are_independent
+from devlint.analysis.machine import ON_THE_CPU
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+MAX_PAIRS = 3
+
+
+def together(machine: Machine) -> list[dict[ChoiceKey, bool]]:
+    """What is to be assumed of two conditions at a time: those whose operands met, if they may have any answers."""
+    pairs = dict.fromkeys(frozenset(pair) for pair in machine.pairs if are_independent(*pair))
+    keys = [sorted(pair, key=str) for pair in list(pairs)[:MAX_PAIRS]]
+    return [{one: first, other: second} for one, other in keys for first in (True, False) for second in (True, False)]
+
+
+def usual(machine: Machine, asked: Iterable[ChoiceKey]) -> dict[ChoiceKey, bool]:
+    """The answers of a program that is started without arguments, to those of its conditions that are options."""
+    answers = {key: machine.unless_given.get(key) for key in asked}
+    return {key: answer for key, answer in answers.items() if answer is not None}
+
+
+def joint(machine: Machine, asked: list[ChoiceKey]) -> list[dict[ChoiceKey, bool]]:
+    """What to assume of conditions of several parts the first of which is worth a run, and of an offered CPU."""
+    stays: dict[ChoiceKey, bool] = {ON_THE_CPU: True} if ON_THE_CPU in machine.asked else {}
+    return [stays] * bool(stays) + [assume for key in asked for assume in machine.joint.get(key, ())][:MAX_PAIRS]

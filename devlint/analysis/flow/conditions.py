@@ -1,0 +1,81 @@
+"""Named conditions: what they are called, of which parts they are made, and what follows for one from others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from devlint.analysis.domain.values import Const, Unknown, Value
+
+if TYPE_CHECKING:
+    from devlint.analysis.flow.choices import ChoiceKey
+    from devlint.analysis.machine import Machine
+
+
+def follows(machine: Machine, known: Mapping[ChoiceKey, bool], key: str) -> bool | None:
+    """What is known of a named condition, itself or as a part of `a and b` or `a or b`, or of all or one of its own
+    parts. (`a or b` is denied as `a and b` is met: by all of its parts.)"""
+    answer = known.get(key)
+    if answer is not None:
+        return answer
+    tables = ((machine.project.conjuncts, True), (machine.project.disjuncts, False))
+    for table, met in tables:
+        parts = table.get(key)
+        if parts is not None:
+            answers = [known[part] is needed if part in known else None for part, needed in parts.items()]
+            return (not met) if False in answers else None if None in answers else met
+    for other, holds in known.items():
+        for table, met in tables:
+            parts = table.get(other) if isinstance(other, str) else None
+            if parts is None or key not in parts:
+                continue
+            if holds is met:
+                return parts[key]
+            if all(known.get(part) is needed for part, needed in parts.items() if part != key):
+                return not parts[key]  # the others are as they must be, and not all are
+    return None
+
+
+def both(machine: Machine, a: Unknown, b: Unknown, *, is_and: bool) -> Unknown:
+    """The named condition `a and b` (or `a or b`) of two named ones."""
+    assert a.path is not None and b.path is not None
+    joined = machine.project.joined
+    first, second = (_bracketed(path, joined, is_and) for path in (a.path, b.path))
+    if first.startswith("not "):
+        first, second = second, first
+    if first.startswith("not "):
+        first = f"({first})"  # it is not the whole that is denied
+    text = f"{first} {'and' if is_and else 'or'} {second}"
+    joined[text] = is_and
+    table = machine.project.conjuncts if is_and else machine.project.disjuncts
+    table[text] = {**_parts(machine, a.path, is_and), **_parts(machine, b.path, is_and)}
+    return Unknown(text, a.named and b.named)
+
+
+def _bracketed(path: str, joined: Mapping[str, bool], is_and: bool) -> str:
+    """A part of a condition as text that tells it from others: in brackets if it is made by the other connective, or
+    denied as a whole."""
+    bare = path.removeprefix("not ")
+    if bare not in joined or (bare == path and joined[bare] is is_and):
+        return path
+    return path.removesuffix(bare) + f"({bare})"
+
+
+def _parts(machine: Machine, path: str, holds: bool) -> dict[str, bool]:
+    """The parts that a condition is made of, with what each must be so that it holds, or does not."""
+    bare = path.removeprefix("not ")
+    if bare != path:
+        holds = not holds
+    table = machine.project.conjuncts if holds else machine.project.disjuncts
+    return table.get(bare) or {bare: holds}
+
+
+def named_unknown(left: Value, operator: str, right: Value) -> Unknown | None:
+    """The name of a comparison of an unknown with a constant: `args.gpu is None`, `args.device == 'cuda'`."""
+    if isinstance(left, Const) and isinstance(right, Unknown) and operator in ("==", "!="):
+        return named_unknown(right, operator, left)
+    if not (isinstance(left, Unknown) and left.path and isinstance(right, Const)):
+        return None
+    negation = {"!=": "==", "is-not": "is", "not-in": "in"}.get(operator)
+    text = f"{left.path} {negation or operator} {right.value!r}"
+    return Unknown(f"not {text}" if negation else text, left.named)

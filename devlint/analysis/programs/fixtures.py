@@ -1,0 +1,107 @@
+"""What unittest and pytest run before a test: `setUp`, and fixtures of its class and file, those that are used without
+being named and those that its parameters name. Those of a `conftest.py` are not looked for.
+
+https://docs.pytest.org/en/stable/how-to/fixtures.html#autouse-fixtures-fixtures-you-don-t-have-to-request
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from devlint.analysis.access import call_value
+from devlint.analysis.dispatch import Call
+from devlint.analysis.domain.ancestry import find, mro
+from devlint.analysis.domain.values import Bound, Class, Function, Instance, Value
+from devlint.analysis.models.patching import fixtures
+from devlint.analysis.programs.evidence import outside_path
+from devlint.analysis.signals import Crash
+from devlint.syntax import ir
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+
+_FIXTURE: Final = ("pytest.fixture", "pytest_asyncio.fixture")
+_SET_UP: Final = ("setUpClass", "setUp", "setup_method")
+
+
+def set_up(machine: Machine, cls: Class | None, instance: Instance | None, test: Function) -> None:
+    """Run what is run before a test, of a class or of its file; nothing for what is no test.
+
+    Raises:
+        Crash: the test isn't run; nor is it here if not all was seen that they do.
+    """
+    if not test.node.name.startswith("test"):
+        return
+    cuts = machine.cuts
+    for function in _used_by_all(list(test.frame.namespace.names.values()), test.frame):
+        _enter(machine, function, function, test.frame)
+    if cls is not None and instance is not None:
+        for ancestor in reversed([one for one in mro(cls) if isinstance(one, Class)]):
+            for function in _used_by_all(list(ancestor.fields.values()), test.frame):
+                _enter(machine, function, Bound(function, instance), test.frame)
+        for name in _SET_UP:
+            found = find(cls, name)
+            if found is not None and isinstance(found[0], Function):
+                receiver: Value = cls if found[0].kind == "classmethod" else instance
+                call_value(machine, Bound(found[0], receiver), Call([], {}, test.node, test.frame))
+    if machine.cuts != cuts:
+        raise Crash
+
+
+def given(machine: Machine, cls: Class | None, instance: Instance | None, test: Function) -> dict[str, Value]:
+    """What a test is given by the names of its parameters: what fixtures of its class, or else of its file, give back.
+
+    Raises:
+        Crash: one of them ends in an error; the test isn't run.
+    """
+    known = fixtures(test.node)
+    return known | _named(machine, cls, instance, test, ()) if test.node.name.startswith("test") else known
+
+
+def _named(
+    machine: Machine, cls: Class | None, instance: Instance | None, function: Function, around: tuple[str, ...]
+) -> dict[str, Value]:
+    """What the fixtures give that the parameters of a function name; not of one whose value hangs on a request, nor of
+    one that has something to do after the test."""
+    values: dict[str, Value] = {}
+    for name in function.node.parameters.positional:
+        found = find(cls, name) if cls is not None and instance is not None else None
+        owner = found[0] if found is not None else function.frame.namespace.names.get(name)
+        if name in around or not isinstance(owner, Function) or not _is_fixture(owner, function.frame):
+            continue
+        if owner.node.body.is_generator or "request" in owner.node.parameters.positional:
+            continue
+        inner = _named(machine, cls, instance, owner, (*around, name))
+        called = Bound(owner, instance) if found is not None and instance is not None else owner
+        values[name] = call_value(machine, called, Call([], inner, owner.node, function.frame, open=True))
+    return values
+
+
+def _is_fixture(function: Function, frame: Frame) -> bool:
+    """Whether pytest calls a function for its value, once a test, with nothing to choose from (`params=`)."""
+    for decorator in function.node.decorators:
+        named = decorator.function if isinstance(decorator, ir.Call) else decorator
+        if outside_path(named, frame) in _FIXTURE:
+            return not isinstance(decorator, ir.Call) or not {"params", "name"} & dict(decorator.keywords).keys()
+    return False
+
+
+def _used_by_all(values: list[Value], frame: Frame) -> Iterator[Function]:
+    """The fixtures among values that each test uses: `@pytest.fixture(autouse=True)`."""
+    for value in values:
+        for decorator in value.node.decorators if isinstance(value, Function) else ():
+            if not isinstance(decorator, ir.Call) or outside_path(decorator.function, frame) not in _FIXTURE:
+                continue
+            given = dict(decorator.keywords).get("autouse")
+            if isinstance(given, ir.Const) and given.value is True:
+                assert isinstance(value, Function)
+                yield value
+
+
+def _enter(machine: Machine, function: Function, called: Value, frame: Frame) -> None:
+    """Run a fixture up to its `yield`; what stands behind is done after the test."""
+    if function.node.body.is_generator:
+        machine.store.set(function, "kind", "contextmanager")
+    call_value(machine, called, Call([], fixtures(function.node), function.node, frame, open=True))

@@ -1,0 +1,1 @@
+"""The language: statements, expressions, calls, classes, containers and builtins."""

@@ -1,0 +1,136 @@
+"""Settings of a file: global names that its functions set, attributes that its classes let be set, and its modules that
+they move."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from devlint.analysis.domain.values import PRESENT, UNKNOWN, Class, Const, DeviceValue, Instance, Value, is_none
+from devlint.analysis.pytorch.modules import forget_places
+from devlint.syntax import ir
+from devlint.syntax.walk import attribute_writes, last_name, names_cpu, walk
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Namespace
+    from devlint.analysis.machine import Machine
+
+
+def forget_settings(machine: Machine, namespace: Namespace, entered: ir.Function | ir.Class) -> None:
+    """Before code is entered by protocol: whoever calls it may have called what sets a device, a flag or None before,
+    or call it before the file binds a name again below.
+
+    What the entered function or class sets itself (a value that it makes once) stays as it is; what others keep in an
+    attribute that is None at first, the only object of its kind, is there.
+    """
+    own = entered.body.globals if isinstance(entered, ir.Function) else ()
+    spaces = machine.with_settings if namespace in machine.with_settings else [namespace, *machine.with_settings]
+    for space in spaces:
+        for name in _settable(machine, space.module):
+            if name not in own and isinstance(space.names.get(name), (Const, DeviceValue)):
+                machine.store.put(space.names, name, UNKNOWN)
+        for owner, attributes in _set_by_classes(machine, space.module).items():
+            cls = space.names.get(owner)
+            if not isinstance(cls, Class) or cls.node is entered:
+                continue
+            for name in attributes:
+                first_value = cls.fields.get(name)
+                if isinstance(first_value, (Const, DeviceValue)):
+                    machine.store.put(cls.fields, name, PRESENT if is_none(first_value) else UNKNOWN)
+    first = entered.at.lineno
+    for name, rows in _bindings(machine, namespace.module).items():
+        if rows[0] < first < rows[-1] and name in namespace.names:
+            machine.store.put(namespace.names, name, UNKNOWN)
+    for space in {id(space): space for space in (namespace, *machine.with_modules)}.values():
+        held = [(name, value) for name, value in space.names.items() if is_module(value)]
+        for name, value in held:
+            if any(mover is not entered for mover in _movers(machine, space.module).get(name, ())):
+                assert isinstance(value, Instance)
+                forget_places(machine, value)
+
+
+def _bindings(machine: Machine, module: ir.Module) -> dict[str, list[int]]:
+    """In which rows statements of a file, outside branches and loops, assign each of its names, in order."""
+    known = machine.project.bindings.get(module)
+    if known is None:
+        known = machine.project.bindings[module] = {}
+        for statement in module.body:
+            for target in statement.targets if isinstance(statement, ir.Assign) else ():
+                if isinstance(target, ir.Name):
+                    known.setdefault(target.id, []).append(statement.at.lineno)
+    return known
+
+
+def is_module(value: Value) -> bool:
+    """Whether a value is a module that can be moved in place."""
+    return isinstance(value, Instance) and value.module is not None
+
+
+def _movers(machine: Machine, module: ir.Module) -> dict[str, list[ir.Function | ir.Class]]:
+    """The functions and classes of a file that move one of its global names: `net.to(device)`."""
+    known = machine.project.movers.get(module)
+    if known is None:
+        known = machine.project.movers[module] = {}
+        for statement in module.body:
+            if not isinstance(statement, (ir.Function, ir.Class)):
+                continue
+            for part in walk(statement):
+                if isinstance(part, ir.Call) and isinstance(part.function, ir.Attribute):
+                    receiver = part.function.value
+                    if part.function.name in MOVES and isinstance(receiver, ir.Name) and not _goes_to_cpu(part):
+                        if receiver.scope not in (ir.NameScope.LOCAL, ir.NameScope.FREE):
+                            known.setdefault(receiver.id, []).append(statement)
+    return known
+
+
+def _goes_to_cpu(move: ir.Call) -> bool:
+    """`net.to("cpu")`: where it stands without it."""
+    return any(map(names_cpu, [*move.args, *(value for _, value in move.keywords)]))
+
+
+MOVES: Final = frozenset({"to", "cuda"})
+"""Methods that put a module on a GPU, or where they are told."""
+
+
+def _settable(machine: Machine, module: ir.Module) -> frozenset[str]:
+    """The names that functions and methods of a file declare as `global`."""
+    known = machine.project.settable.get(module)
+    if known is None:
+        found: set[str] = set()
+        for statement in module.body if may_have_settings(module) else ():
+            for part in statement.body if isinstance(statement, ir.Class) else [statement]:
+                if isinstance(part, ir.Function):
+                    found |= part.body.globals
+        known = machine.project.settable[module] = frozenset(found)
+    return known
+
+
+def _set_by_classes(machine: Machine, module: ir.Module) -> dict[str, frozenset[str]]:
+    """The attributes of each class of a file that its methods set for all: `cls.device = device`, or by its name."""
+    known = machine.project.set_by_classes.get(module)
+    if known is None:
+        known = machine.project.set_by_classes[module] = {}
+        for statement in module.body if _SET_BY_CLASS.search(module.text) else ():
+            if not isinstance(statement, ir.Class):
+                continue
+            found: set[str] = set()
+            for part in statement.body:
+                if isinstance(part, ir.Function):
+                    owners = {statement.name}
+                    if "classmethod" in map(last_name, part.decorators):
+                        owners.update(part.parameters.positional[:1])
+                    for _, name, target in attribute_writes(part.body.statements):
+                        if name is not None and isinstance(target, ir.Name) and target.id in owners:
+                            found.add(name)
+            if found:
+                known[statement.name] = frozenset(found)
+    return known
+
+
+_SET_BY_CLASS: Final = re.compile(r"^[ \t]+(cls|[A-Z]\w*)\.\w+[ \t]*(:[^=\n]*)?=[^=]", re.MULTILINE)
+
+
+def may_have_settings(module: ir.Module) -> bool:
+    """Whether a function of a file may declare a name as `global`, or set an attribute of its class: else no body need
+    be lowered to see which."""
+    return "global " in module.text or _SET_BY_CLASS.search(module.text) is not None

@@ -1,0 +1,1 @@
+"""torch: devices, tensors, modules, and what happens where they meet."""

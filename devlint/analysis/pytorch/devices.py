@@ -1,0 +1,509 @@
+"""Devices: what a device-like value means in this world, and what is no device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from devlint.analysis.dispatch import ATTRIBUTE, METHOD, TRUTH, Call, models, on
+from devlint.analysis.domain.values import (
+    NONE,
+    NUMBER,
+    POISON,
+    SOME_INDEX,
+    UNKNOWN,
+    Const,
+    DeviceValue,
+    External,
+    Instance,
+    Scalar,
+    Sequence,
+    Unknown,
+    Value,
+    const,
+    constant,
+)
+from devlint.analysis.events import AvailabilityNotCalled, CudaInWorker, DeviceNamed, DeviceNumber, InvalidDevice, Site
+from devlint.analysis.flow.gpu_numbers import is_chosen
+from devlint.analysis.machine import FIRST_GPU
+from devlint.analysis.pytorch.missing import UseKind, gone, is_missing_accelerator, missing_accelerator, unavailable
+from devlint.analysis.signals import Crash
+from devlint.semantics import errors
+from devlint.semantics.devices import ACCELERATORS, parse_device
+
+if TYPE_CHECKING:
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+    from devlint.syntax import ir
+
+
+def source_text(machine: Machine, site: Site) -> str:
+    """The program text at a site, on one line."""
+    return machine.project.text_at(site)
+
+
+def is_device_like(value: Value | None) -> bool:
+    """Whether a value names a device: a handle, a string, an index."""
+    if isinstance(value, DeviceValue):
+        return True
+    return isinstance(value, Const) and isinstance(value.value, (str, int)) and not isinstance(value.value, bool)
+
+
+def resolve(
+    machine: Machine,
+    value: Value | None,
+    node: ir.Node,
+    frame: Frame,
+    operation: str = "",
+    kind: UseKind = "use",
+) -> str | None:
+    """Return the device that a device-like value means here and now: `cpu`, `cuda:0`; None when that is not known.
+
+    Where this world does not have it, that is told and POISON is returned; inside a `try` the program goes to its
+    handler.
+    """
+    if value is None:
+        return default_device(machine, node, frame, operation)
+    literal: Site | None = None
+    if isinstance(value, DeviceValue):
+        device_type, index, literal = value.type, value.index, value.site
+    elif isinstance(value, Const):
+        content = value.value
+        if content is None:
+            return default_device(machine, node, frame, operation)
+        if isinstance(content, str):
+            parsed = parse_device(content)
+            literal = value.site
+            if parsed is None:
+                return invalid(machine, content, node, frame, operation, literal)
+            device_type, index = parsed
+        elif isinstance(content, int) and not isinstance(content, bool):
+            if content < 0:
+                return negative(machine, value, node, frame, operation)
+            device_type, index = "cuda", content
+            if value.site is not None and value.site.key in machine.ranks:
+                machine.consulted.add("rank")
+        else:
+            return None
+    elif isinstance(value, Scalar) and value.kind == "number" and machine.device_count:
+        device_type, index = "cuda", SOME_INDEX
+    elif isinstance(value, Sequence):
+        return several(machine, value, node, frame, operation)
+    else:
+        if isinstance(value, Instance) and isinstance(value.cls, External):
+            if value.cls.path == "torch.cuda.device":
+                if operation.startswith("torch.cuda."):  # its own functions read the number of the context manager
+                    return resolve(machine, value.state["target"], node, frame, operation, kind)
+                site = machine.site(node, frame)
+                machine.emit(
+                    InvalidDevice,
+                    site,
+                    value.site or site,
+                    error=errors.message("invalid-device", form="context", operation=operation),
+                    kind="context",
+                    operation=operation,
+                    text="torch.cuda.device",
+                )
+                return gone(machine)
+        return given_device(machine, value)
+    return use(machine, device_type, index, node, frame, operation, literal, kind, is_chosen(machine, value))
+
+
+def given_device(machine: Machine, value: Value) -> str | None:
+    """The device that an entry point is given (`device`, `x.device`): by protocol the one of its other inputs.
+
+    None where that is no entry by protocol, or the value nothing that it is given.
+    """
+    if not machine.protocol or machine.importing or value.__class__ is not Unknown or not isinstance(value, Unknown):
+        return None
+    if value.path is None or not (value.named if value.path == "device" else value.path.endswith(".device")):
+        return None
+    if machine.assume.get(f"{value.path} is None"):
+        return None  # this run answers that none was given
+    machine.consulted.add("accelerator")
+    return machine.given_device
+
+
+def invalid(
+    machine: Machine, text: str, node: ir.Node, frame: Frame, operation: str, literal: Site | None
+) -> str | None:
+    """A string that is no device; `"cuda:-1"` with a `-1` of `get_device()` in it is told as that number."""
+    if _is_for_others(machine, text, literal, frame):
+        return None
+    site = machine.site(node, frame)
+    if literal is not None and text.endswith(":-1"):
+        asked = source_text(machine, literal)
+        if asked.endswith(".get_device()"):
+            error = errors.message("invalid-device", text=text)
+            machine.emit(DeviceNumber, site, literal, error=error, text=asked, use=operation)
+            return gone(machine)
+    machine.emit(
+        InvalidDevice,
+        site,
+        literal or site,
+        error=errors.message("invalid-device", text=text),
+        text=text,
+        literal=literal,
+        operation=operation,
+    )
+    return gone(machine)
+
+
+def _is_for_others(machine: Machine, text: str, literal: Site | None, frame: Frame) -> bool:
+    """Whether a text stands for a device that somebody will set, as callers out of sight may have: it is empty, or
+    stands in a file of which nothing runs now (`cfg.device = "auto"`)."""
+    if not machine.protocol or machine.importing:
+        return False
+    running = {active.frame.namespace.path for active in machine.activations} | {frame.namespace.path}
+    return not text or (literal is not None and literal.path not in running)
+
+
+def several(machine: Machine, value: Sequence, node: ir.Node, frame: Frame, operation: str) -> str | None:
+    """A list of devices where one is expected: `.to([0, 1])`."""
+    if not value.items or operation.startswith("torch.cuda.") or not all(map(is_device_like, value.items)):
+        return None
+    machine.emit(
+        InvalidDevice,
+        machine.site(node, frame),
+        error=errors.message("invalid-device", form="several", operation=operation, text=value.kind),
+        kind="several",
+        text=value.kind,
+        operation=operation,
+    )
+    return gone(machine)
+
+
+def negative(machine: Machine, value: Const, node: ir.Node, frame: Frame, operation: str) -> str | None:
+    """A negative index: what `get_device()` answers on the CPU, or a number of the program's own for "no GPU"."""
+    site = machine.site(node, frame)
+    error = errors.message("invalid-device", text=str(value.value))
+    if value.site is not None and value.site.key in machine.ranks:
+        return None  # a launcher gives another
+    if value.site is not None:
+        text = source_text(machine, value.site)
+        machine.emit(DeviceNumber, site, value.site, error=error, text=text, use=operation)
+        return gone(machine)
+    if _only_one_of_many(machine):
+        return None
+    machine.emit(InvalidDevice, site, error=error, text=str(value.value), kind="negative", operation=operation)
+    return gone(machine)
+
+
+def _only_one_of_many(machine: Machine) -> bool:
+    """Whether the program may get here with another device: by protocol, or by a flag that asks for a GPU."""
+    return (machine.protocol and not machine.importing) or machine.guards > 0
+
+
+def demand_gpu(machine: Machine, value: Value, node: ir.Node, frame: Frame, operation: str, numbered: bool) -> bool:
+    """Tell where the CPU is given to what takes GPUs only, or where a number is demanded and there is none.
+
+    Says whether the program raises there.
+    """
+    given = value.value if isinstance(value, Const) else value
+    if isinstance(given, str):
+        parsed = parse_device(given)
+        given = None if parsed is None else DeviceValue(*parsed)
+        if given is None:
+            return False
+    if isinstance(given, DeviceValue) and given.type == "cpu":
+        error, kind, text = f"ValueError: Expected a cuda device, but got: {given}", "cpu", str(given)
+        if operation == ".cuda":
+            error = "RuntimeError: Invalid device, must be cuda device"
+    elif numbered and (given is None or (isinstance(given, DeviceValue) and str(given) == "cuda")):
+        error = f"ValueError: Expected a torch.device with a specified index or an integer, but got:{given}"
+        if operation == "torch.cuda.device":
+            error = "TypeError: '<' not supported between instances of 'NoneType' and 'int'"
+        kind, text = "number", str(given)
+    else:
+        return False
+    if machine.state.misled or _only_one_of_many(machine):
+        return False
+    machine.emit(InvalidDevice, machine.site(node, frame), error=error, text=text, kind=kind, operation=operation)
+    if operation == ".cuda":
+        raise Crash  # each such move raises: the first is told
+    gone(machine)
+    return True
+
+
+def demand_type_name(machine: Machine, value: Value, node: ir.Node, frame: Frame, operation: str) -> bool:
+    """Tell where a string that names a type of devices is demanded and something else is given.
+
+    Says whether the program raises there.
+    """
+    site = machine.site(node, frame)
+    if isinstance(value, DeviceValue) and not value.is_text:
+        error = "ValueError: Expected `device_type` of type `str`, got: `<class 'torch.device'>`"
+        machine.emit(InvalidDevice, site, error=error, text=str(value), kind="handle", operation=operation)
+        gone(machine)
+        return True
+    if isinstance(value, Const) and isinstance(value.value, str) and parse_device(value.value) is None:
+        invalid(machine, value.value, node, frame, operation, value.site)
+        return True
+    return False
+
+
+def legacy_error(machine: Machine, operation: str) -> str | None:
+    """Return what a legacy CUDA tensor type raises in this world; None where there is CUDA."""
+    return None if machine.has_cuda else errors.message("no-cuda", operation=operation, device="cuda")
+
+
+def asked_of(machine: Machine, value: Value | None) -> Site | None:
+    """Where the default of an option names the device that a question is about: `torch.cuda.synchronize(args.device)`;
+    None of what no option gives."""
+    site = value.site if isinstance(value, (Const, DeviceValue)) else None
+    return site if site is not None and site.key in machine.options else None
+
+
+def use(
+    machine: Machine,
+    device_type: str,
+    index: int | None,
+    node: ir.Node,
+    frame: Frame,
+    operation: str,
+    literal: Site | None = None,
+    kind: UseKind = "use",
+    chosen: bool = False,
+    asked: Site | None = None,
+) -> str | None:
+    """Use a device of this type: its canonical name, or POISON when the world does not have it. `chosen`: an option
+    says which; `asked`: where its default names the device that a question is about."""
+    site = machine.site(node, frame)
+    if literal is not None and device_type != "cpu" and DeviceNamed in machine.wanted and not machine.protocol:
+        machine.emit(DeviceNamed, site, literal, text=device_type if index is None else f"{device_type}:{index}")
+    machine.placements += 1
+    if kind != "query":
+        chosen_index = machine.state.current_device if index is None and device_type == "cuda" else index
+        if f"{device_type}:{chosen_index}" != machine.accelerator:
+            machine.note_place(device_type)
+    if device_type == "cpu":
+        return "cpu"
+    if device_type not in ACCELERATORS:
+        return None  # meta and friends: nothing is said about them
+    count = machine.device_count
+    if device_type != "cuda":
+        if machine.protocol and kind == "use":
+            raise Crash  # no world has it, so that none of them comes any further
+        if machine.protocol:
+            return None
+        return unavailable(machine, device_type, index, site, operation, literal, kind, node=node)
+    machine.consulted.add("count" if index else "named")
+    if index == SOME_INDEX:
+        machine.consulted.add("rank")
+        if count:
+            initialise(machine, site, operation, kind)
+            return some_gpu(machine, count)
+        return unavailable(machine, device_type, index, site, operation, literal, kind, node=node)
+    if count == 0:
+        machine.consulted.add("count" if machine.world.device_count else "named")
+        return unavailable(
+            machine, device_type, index, site, operation, literal or asked, kind, node=node, chosen=chosen
+        )
+    if machine.worker is not None:
+        machine.emit(
+            CudaInWorker,
+            site,
+            error=errors.message("fork"),
+            operation=operation,
+            forked=machine.worker.site,
+            by_loader=machine.worker.by_loader,
+            initialised=machine.worker.initialised,
+        )
+        if not machine.worker.by_loader:
+            raise Crash
+        return gone(machine)
+    initialise(machine, site, operation, kind)
+    if index is None:
+        index = machine.state.current_device
+        if index is None:
+            return some_gpu(machine, count)
+    if index >= count:
+        return unavailable(machine, device_type, index, site, operation, literal, kind, node=node, chosen=chosen)
+    return f"cuda:{index}"
+
+
+def some_gpu(machine: Machine, count: int) -> str | None:
+    """A GPU of which nobody knows the number: the only one that there is; of several, it is not known which.
+
+    A run of its own takes it for the first (`run._explore`), and tells what would be so on any.
+    """
+    machine.asked.add(FIRST_GPU)
+    return "cuda:0" if count == 1 or machine.takes_first else None
+
+
+_NO_USE = ("torch.Generator",)
+"""What takes a device of CUDA without initialising CUDA."""
+
+
+def initialise(machine: Machine, site: Site, operation: str, kind: UseKind) -> None:
+    """CUDA is touched here; a use of a device, not a question about it, surely initialises it."""
+    touch(machine, site)
+    if kind != "query" and operation not in _NO_USE:
+        mark_used(machine, site)
+
+
+def mark_used(machine: Machine, site: Site) -> None:
+    """CUDA is surely initialised from here on."""
+    if machine.state.cuda_unused and machine.has_cuda:
+        machine.store.set(machine.state, "cuda_unused", False)
+        machine.store.set(machine.state, "cuda_used", site)
+
+
+def touch(machine: Machine, site: Site) -> None:
+    """CUDA is initialised here, if it was not before."""
+    if machine.state.cuda_initialised is None and machine.has_cuda:
+        machine.store.set(machine.state, "cuda_initialised", site)
+
+
+def counts_devices(machine: Machine, value: Value) -> bool:
+    """Whether a number is the answer to how many GPUs there are."""
+    return isinstance(value, Const) and value.site is not None and value.site.key in machine.counts
+
+
+def default_device(machine: Machine, node: ir.Node, frame: Frame, operation: str = "") -> str | None:
+    """Where factories create when they are not told."""
+    return _chosen(machine, machine.state.default_device, node, frame, operation)
+
+
+def device_of_default_type(machine: Machine, node: ir.Node, frame: Frame, operation: str) -> str | None:
+    """Where `torch.Tensor(...)` creates: it obeys the default tensor type, not the default device."""
+    return _chosen(machine, machine.state.default_type, node, frame, operation)
+
+
+def _chosen(machine: Machine, default: DeviceValue | None, node: ir.Node, frame: Frame, operation: str) -> str | None:
+    if default is None:
+        return "cpu"
+    if default.__class__ is not DeviceValue or default.type == "?":
+        return None
+    return resolve(machine, default, node, frame, operation)
+
+
+# -- torch.device
+
+
+@models("torch.device")
+def torch_device(machine: Machine, call: Call) -> Value | None:
+    """`torch.device("cuda:0")`, `torch.device("cuda", 0)`, `torch.device(0)`: touches nothing."""
+    first = call.argument(0, "type") or call.argument(0, "device")
+    index = call.argument(1, "index")
+    made = _device(machine, first, index, call)
+    for given in (first, index):
+        if is_chosen(machine, given) and isinstance(made, DeviceValue) and made.site is not None:
+            machine.gpu_numbers.add(made.site.key)
+    return made
+
+
+def _device(machine: Machine, first: Value | None, index: Value | None, call: Call) -> Value | None:
+    if isinstance(first, DeviceValue):
+        return DeviceValue(first.type, first.index, first.site)
+    if isinstance(first, Sequence) and several(machine, first, call.node, call.frame, "torch.device") == POISON:
+        raise Crash
+    site = machine.site(call.node, call.frame)
+    if isinstance(first, Const) and isinstance(first.value, str):
+        parsed = parse_device(first.value)
+        if parsed is None and _is_for_others(machine, first.value, first.site, call.frame):
+            return UNKNOWN
+        if parsed is None:
+            machine.crash(
+                InvalidDevice,
+                site,
+                first.site or site,
+                error=errors.message("invalid-device", text=first.value),
+                text=first.value,
+                literal=first.site,
+                operation="torch.device",
+            )
+        number = parsed[1]
+        if isinstance(index, Const) and isinstance(index.value, int):
+            number = index.value
+            if number < 0:
+                negative(machine, index, call.node, call.frame, "torch.device")
+                raise Crash
+        elif index is not None:
+            number = SOME_INDEX if isinstance(index, (Unknown, Scalar)) else None
+            if number is None:
+                return UNKNOWN
+        return DeviceValue(parsed[0], number, first.site or site)
+    if isinstance(first, Const) and isinstance(first.value, int) and not isinstance(first.value, bool):
+        if first.value < 0:
+            negative(machine, first, call.node, call.frame, "torch.device")
+            raise Crash
+        if not machine.has_cuda:
+            use(machine, "cuda", first.value, call.node, call.frame, "torch.device")
+            return Unknown()
+        return DeviceValue("cuda", first.value, site)
+    if is_missing_accelerator(first, machine):
+        missing_accelerator(machine, first, call.node, call.frame, "torch.device", "")
+    if isinstance(first, Unknown) and first.path:
+        return Unknown(first.path, first.named)
+    if isinstance(first, Instance) and isinstance(first.cls, External) and first.cls.path == "torch.cuda.device":
+        resolve(machine, first, call.node, call.frame, "torch.device")
+    return UNKNOWN
+
+
+@on(ATTRIBUTE, DeviceValue)
+def device_attribute(machine: Machine, value: DeviceValue, name: str, node: ir.Node, frame: Frame) -> Value:
+    """`device.type`, `device.index`."""
+    if name == "type":
+        return Const(value.type, value.site)
+    if name == "index":
+        return NONE if value.index is None else NUMBER if value.index == SOME_INDEX else const(value.index)
+    return UNKNOWN
+
+
+@on(METHOD, DeviceValue)
+def device_method(machine: Machine, value: DeviceValue, name: str, call: Call) -> Value:
+    """Methods of `torch.device`: entered and left by hand, it changes where factories create."""
+    state = machine.state
+    if value.is_text:
+        start = constant(call.argument(0, "prefix"))
+        return const(value.type.startswith(start)) if name == "startswith" and isinstance(start, str) else UNKNOWN
+    if name == "__enter__":
+        machine.store.put(machine.entered, id(value), state.default_device)
+        machine.store.set(state, "default_device", value)
+        return value
+    if name == "__exit__":
+        machine.store.set(state, "default_device", machine.entered.get(id(value)))
+        return NONE
+    return UNKNOWN
+
+
+@on(TRUTH, External)
+def external_truth(machine: Machine, value: External) -> bool | None:
+    """Functions are true: `if torch.cuda.is_available:`; `typing.TYPE_CHECKING` is not."""
+    if value.path in ("typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"):
+        return False
+    return True if value.path.endswith((".is_available", ".device_count")) else None
+
+
+def note_condition(machine: Machine, value: Value, test: ir.Expr, frame: Frame) -> None:
+    """Tell of an availability function that was tested, not called.
+
+    Whether the program fails is seen when it comes to what needs CUDA; code that is entered by protocol may go on to.
+    """
+    if isinstance(value, External) and value.path.endswith("cuda.is_available") and not machine.has_cuda:
+        machine.store.set(machine.state, "misled", True)
+        machine.emit(
+            AvailabilityNotCalled,
+            machine.site(test, frame),
+            error=errors.message("no-cuda") if machine.protocol else None,
+            text=source_text(machine, machine.site(test, frame)),
+        )
+
+
+def enter_device(machine: Machine, value: DeviceValue, node: ir.Node, frame: Frame) -> Callable[[], None]:
+    """`with torch.device(...):` changes where factories create."""
+    before = machine.state.default_device
+    machine.store.set(machine.state, "default_device", value)
+
+    def leave() -> None:
+        machine.store.set(machine.state, "default_device", before)
+
+    return leave
+
+
+def indexed_device_name(machine: Machine, node: ir.Node, frame: Frame) -> Value:
+    """`f"cuda:{i}"` with an index that is not known: a device of its own name."""
+    made = DeviceValue("cuda", SOME_INDEX, machine.site(node, frame))
+    made.is_text = True
+    return made
