@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST_ARGS ?=
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+# The tests start many Pythons, and without files of bytecode each of them would compile the package anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test lint types contracts unit explore compiled wheel format readme clean
 .DEFAULT_GOAL := test
