@@ -263,6 +263,15 @@ j = "c" in table  #= False
 kept = nn.ParameterDict({"w": nn.Parameter(torch.zeros(2))})
 e = "w" in kept  #= True
 f = "v" in kept  #= False
+kept.update(nn.ParameterDict({"u": nn.Parameter(torch.zeros(2, device=device))}))
+l = kept["u"]  #= gpu
+n = kept.get("w")  #= cpu
+o = kept.get("v", 3)  #= 3
+p = kept.setdefault("v", nn.Parameter(torch.ones(2)))  #= cpu
+q = len(nn.ParameterDict(kept))  #= 3
+pairs = nn.ModuleDict([("a", nn.Linear(2, 2)), ("b", nn.Linear(2, 2).to(device))])
+r = pairs["b"].weight  #= gpu
+s = pairs["a"].weight  #= cpu
 class Named(nn.ModuleDict):
     def __contains__(self, name):
         return True

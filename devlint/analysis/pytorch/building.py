@@ -24,9 +24,10 @@ from devlint.analysis.domain.values import (
     is_none,
     present,
 )
+from devlint.analysis.python.mappings import update
 from devlint.analysis.python.replacing import registers_elsewhere
 from devlint.analysis.pytorch.devices import resolve
-from devlint.analysis.pytorch.modules import CONTAINERS, forget_places
+from devlint.analysis.pytorch.modules import CONTAINERS, forget_places, is_dictionary
 from devlint.analysis.pytorch.opaque import hide_members, hide_parameters, is_opaque
 from devlint.analysis.pytorch.results import derived
 from devlint.semantics import libraries, table
@@ -193,6 +194,20 @@ def _inside_forward(machine: Machine) -> bool:
     return False
 
 
+def given_by_name(machine: Machine, given: Value, call: Call) -> Mapping:
+    """What a ModuleDict or ParameterDict is given, by name: a dict, another of its kind, or pairs; open where not all
+    of it is known."""
+    if isinstance(given, Mapping):
+        return given
+    if isinstance(given, Instance) and given.module is not None and is_dictionary(given):
+        held = {name: value for name, value in given.fields.items() if given.module.kinds.get(name)}
+        rest = held.pop(UNNAMED, None)
+        return Mapping(dict(held), rest, given.module.unsure)
+    made = Mapping({})
+    update(machine, made, given, call.node, call.frame)
+    return made
+
+
 def _fill_container(machine: Machine, instance: Instance, path: str, call: Call) -> None:
     module = instance.module
     assert module is not None
@@ -202,19 +217,18 @@ def _fill_container(machine: Machine, instance: Instance, path: str, call: Call)
         first = call.keywords.get("modules") or call.keywords.get("values") or call.keywords.get("parameters")
         arguments = [first] if first is not None else []
     if path in ("torch.nn.ModuleDict", "torch.nn.ParameterDict") or isinstance(first, Mapping):
-        if isinstance(first, Mapping):
-            for key, value in first.items.items():
+        if first is not None:
+            given = given_by_name(machine, first, call)
+            for key, value in given.items.items():
                 _register(machine, instance, str(key), value, call)
-            if first.open:
-                machine.store.set(module, "unsure", True)
-            if first.rest is not None:
-                _register(machine, instance, UNNAMED, first.rest, call)
+            if given.open:
+                machine.store.set(module, "unsure", True)  # an object that is a dict, or nobody knows what
+            if given.rest is not None:
+                _register(machine, instance, UNNAMED, given.rest, call)
             if path == "torch.nn.Sequential":
-                known = list(first.items.values())
-                hidden = first.open and not (known and all(map(_is_member, known)))
+                known = list(given.items.values())
+                hidden = given.open and not (known and all(map(_is_member, known)))
                 machine.store.set(module, "children", None if hidden else known)
-        elif first is not None:
-            machine.store.set(module, "unsure", True)  # an object that is a dict, or nobody knows what
         return
     items: list[Value] | None = list(arguments)
     seen: list[Value] = []
