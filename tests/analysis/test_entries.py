@@ -375,6 +375,31 @@ class Net(L.LightningModule):
 trainer = L.Trainer(accelerator="gpu")
 trainer.fit(Net(), DataLoader([torch.ones(2)]))
 """,
+    "callbacks of a trainer": """
+import lightning as L
+class Net(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+    def training_step(self, batch, index):
+        return self.layer(batch[0]).sum()
+class Watch(L.Callback):
+    def __init__(self, count):
+        self.count = count
+        self.kept = []
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        self.kept.append(batch[0].cpu().numpy())
+        pl_module.layer(batch[0]).numpy()  # DEV401: gpu1 gpu2
+    def on_train_epoch_end(self, trainer, pl_module):
+        drawn = torch.randn(self.count, 2)
+        if trainer.current_epoch % 2 == 0:
+            pl_module.layer(drawn.to(pl_module.device))
+            pl_module.layer(drawn)  # DEV302: gpu1 gpu2
+    def on_test_end(self, trainer, pl_module):
+        pl_module.layer(torch.ones(1, 2))
+trainer = L.Trainer(accelerator="gpu", callbacks=[Watch(3)])
+trainer.fit(Net(), [])
+""",
     "a flag of the constructor": """
 class Actor(nn.Module):
     def __init__(self, width, scaled=False, plain=True):

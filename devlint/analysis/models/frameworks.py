@@ -116,6 +116,8 @@ _RUN = {
     "predict": ("predict_step",),
 }
 _ACCELERATORS = ("gpu", "cuda", "auto")
+_CALLED: Final = ("start", "epoch_start", "batch_start", "batch_end", "epoch_end", "end")
+"""The hooks of a callback that are called while the module is on the accelerator, in order."""
 
 
 def _runs(steps: tuple[str, ...]) -> Callable[[Machine, Instance, Call], Value | None]:
@@ -135,9 +137,41 @@ def _runs(steps: tuple[str, ...]) -> Callable[[Machine, Instance, Call], Value |
                 found = find(module.cls, name)
                 if found is not None and isinstance(found[0], Function):
                     enter_hook(machine, module.cls, module, found[0], call)
+            for callback in _callbacks(value):
+                _run_callback(machine, callback, value, module, steps, call)
         return None
 
     return run
+
+
+def _callbacks(trainer: Instance) -> list[Instance]:
+    """The callbacks of the program's own that a trainer was given."""
+    given = trainer.state["arguments"].get("callbacks")
+    items = given.items if isinstance(given, Sequence) else [given]
+    return [one for one in items if isinstance(one, Instance) and isinstance(one.cls, Class)]
+
+
+def _run_callback(
+    machine: Machine, callback: Instance, trainer: Instance, module: Instance, steps: tuple[str, ...], call: Call
+) -> None:
+    """Call the hooks of a callback beside these steps, with the trainer, and with the module on the accelerator."""
+    from devlint.analysis.programs.entries import accelerator
+
+    device = accelerator(machine)
+    move_module(machine, module, device, call.node, call.frame)
+    for step in steps:
+        run = "train" if step == "training_step" else step.removesuffix("_step")
+        for name in _CALLED:
+            found = find(callback.cls, f"on_{run}_{name}")
+            if found is None or not isinstance(found[0], Function):
+                continue
+            names = found[0].node.parameters.positional[3:]
+            given: list[Value] = [trainer, module]
+            for parameter in names:
+                if parameter in found[0].defaults:
+                    break
+                given.append(_hook_argument(machine, parameter, device, call))
+            call_value(machine, Bound(found[0], callback), Call(given, {}, call.node, call.frame))
 
 
 for _name, _steps in _RUN.items():

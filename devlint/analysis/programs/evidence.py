@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import path_of
-from devlint.analysis.domain.values import Const, DeviceValue
+from devlint.analysis.domain.ancestry import find
+from devlint.analysis.domain.values import Const, DeviceValue, Instance, Mapping, ModuleValue, Value
 from devlint.analysis.flow.choices import Decision, decide
 from devlint.analysis.flow.visiting import held
 from devlint.analysis.machine import forget_evidence
@@ -54,9 +55,28 @@ def note_doubts(machine: Machine, nodes: list[ir.Expr], frame: Frame, known: int
     if all(kind != "availability" for kind, _ in list(machine.evidence)[known:]):
         return
     for part in walk(nodes):
-        value = held(part, frame) if isinstance(part, (ir.Name, ir.Attribute)) else None
+        value = _written_down(part, frame)
         if isinstance(value, (Const, DeviceValue)) and value.site is not None:
             machine.doubted.add(value.site.key)
+
+
+def _written_down(node: ir.Node, frame: Frame) -> Value | None:
+    """What settings hold, if that takes no evaluation: `DEVICE`, `config.DEVICE` of a module, a class or an object,
+    `settings["device"]`."""
+    if isinstance(node, ir.Name):
+        return held(node, frame)
+    if not isinstance(node, (ir.Attribute, ir.Subscript)):
+        return None
+    base = _written_down(node.value, frame)
+    if isinstance(node, ir.Subscript):
+        index = node.index
+        return base.items.get(index.value) if isinstance(base, Mapping) and isinstance(index, ir.Const) else None
+    if isinstance(base, ModuleValue):
+        return base.namespace.names.get(node.name)
+    if isinstance(base, Instance) and node.name in base.fields:
+        return base.fields[node.name]
+    found = find(base.cls if isinstance(base, Instance) else base, node.name) if base is not None else None
+    return found[0] if found is not None else None
 
 
 _EXITS = frozenset({"exit", "_exit", "abort", "quit"})
