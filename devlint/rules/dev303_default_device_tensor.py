@@ -91,4 +91,6 @@ def create_there(diagnosis: Diagnosis, context: FixContext) -> Mend | None:
     if edits.function_name(call) in FACTORIES:
         added = edits.add_keyword(context, call, f"device={device}")
         return None if added is None else Mend("safe", f"Create it there: `device={device}`", added)
+    if edits.is_taken_apart(context, call):
+        return None
     return Mend("safe", f"Move it there: `.to({device})`", edits.after(context, call, f".to({device})"))

@@ -140,6 +140,14 @@ def after(context: FixContext, node: cst.CSTNode, suffix: str) -> tuple[Replacem
     return (Replacement(start, start, "("), Replacement(end, end, ")" + suffix))
 
 
+def is_taken_apart(context: FixContext, node: cst.CSTNode) -> bool:
+    """Whether an expression is unpacked or indexed where it stands, as the tuple is that some calls give."""
+    parent = context.parents(node)[0]
+    if isinstance(parent, cst.Assign):
+        return any(isinstance(target.target, (cst.Tuple, cst.List)) for target in parent.targets)
+    return isinstance(parent, (cst.Subscript, cst.StarredElement, cst.For, cst.CompFor))
+
+
 def keyword(call: cst.Call, name: str) -> cst.Arg | None:
     """Return the argument that is passed by this keyword."""
     for argument in call.args:

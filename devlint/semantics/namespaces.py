@@ -60,6 +60,8 @@ _LIBRARIES = {
     "torchsummary": "vision",
     "clip": "vision",
     "open_clip": "vision",
+    "monai": "vision",
+    "torchdiffeq": "training",
     "torchmetrics": "training",
     "transformers": "training",
     "sentence_transformers": "training",
@@ -100,6 +102,18 @@ _PRETRAINED = [
     )
 ]
 """The class methods that make what transformers has hundreds of classes for, which are named alike."""
+_BUNDLED = [
+    (
+        re.compile(r"torchvision\.models\.(?:\w+\.)*\w+_Weights\.\w+\.(transforms)"),
+        "torchvision.models.weights",
+    ),
+    (
+        re.compile(r"torchaudio\.pipelines\.(?:(?:WAV2VEC2|HUBERT|WAVLM|VOXPOPULI)_\w+|MMS_FA)\.(get_model)"),
+        "torchaudio.pipelines.acoustic",
+    ),
+]
+"""What comes with published weights: how pictures are prepared for them (`ResNet50_Weights.DEFAULT.transforms()`), and
+their network (`HUBERT_BASE.get_model()`)."""
 
 
 def public(path: str) -> str:
@@ -113,8 +127,8 @@ def public(path: str) -> str:
 
 def alike(path: str) -> str:
     """Return the name under which the tables have what is named like many others; the name itself if it is not."""
-    if path.startswith("transformers."):
-        for pattern, base in _PRETRAINED:
+    for root, patterns in (("transformers.", _PRETRAINED), ("torchvision.", _BUNDLED), ("torchaudio.", _BUNDLED)):
+        for pattern, base in patterns if path.startswith(root) else ():
             if match := pattern.fullmatch(path):
                 return f"{base}.{match[1]}"
     return path

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from devlint.analysis.domain.values import Const, DeviceValue, Unknown
+from devlint.analysis.domain.values import Const, DeviceValue, Mapping, Unknown
 from devlint.config import Config
 from devlint.linter import check
 from devlint.worlds import CPU, GPU1
@@ -376,3 +376,36 @@ def test_another_file_may_write_an_option(tmp_path: Path) -> None:
     for name, codes in (("epochs", ["DEV201"]), ("steps", [])):
         program.write_text(LACKING.format(before="import tools", between="", after=f"print(args.{name})"))
         assert [one.code for one in check([program], Config(root=tmp_path))] == codes
+
+
+GOES_OVER_ALL = (
+    "opt = parser.parse_args()\n"
+    "for name in vars(opt):\n"
+    "    if vars(opt)[name] == 'True':\n"
+    "        vars(opt)[name] = True\n"
+)
+
+
+def test_going_over_all_options_goes_over_those_of_the_parser() -> None:
+    run = Run(
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--arch', default='unet')\n"
+        "parser.add_argument('--half', default='True')\nparser.add_argument('--cpu', action='store_true')\n"
+        + GOES_OVER_ALL
+        + "a, b, c = opt.arch, opt.half, opt.cpu\n"
+    )
+    assert [run.python(name) for name in "ab"] == ["unet", True]
+    assert _choice(run, "c") == ("opt.cpu", True, False)
+
+
+@pytest.mark.parametrize(
+    ("between", "is_open"),
+    [("", False), ("print(opt)", False), ("somewhere.fill(opt)", True), ("vars(opt)[somewhere.name()] = 1", True)],
+)
+def test_a_namespace_that_others_may_have_filled_has_further_names(between: str, is_open: bool) -> None:
+    run = Run(
+        "import argparse, somewhere\nparser = argparse.ArgumentParser()\nparser.add_argument('--arch')\n"
+        f"opt = parser.parse_args()\n{between}\nfields = vars(opt)"
+    )
+    fields = run["fields"]
+    assert isinstance(fields, Mapping)
+    assert fields.open is is_open

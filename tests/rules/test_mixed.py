@@ -171,6 +171,21 @@ def test_factory_without_a_right_fix(text: str) -> None:
     assert program.mended(CREATED, noise(program, "torch.zeros(3)")) is None
 
 
+@pytest.mark.parametrize(
+    "taken", ["eps, rate = load()", "[eps, _] = load()", "eps = load()[0]", "first, *eps = load()"]
+)
+def test_what_is_taken_apart_is_no_tensor_to_move(taken: str) -> None:
+    program = Program(f"def f(std):\n    {taken}\n    return eps * std\n")
+    assert program.mended(CREATED, noise(program, "load()")) is None
+
+
+def test_what_a_call_gives_is_moved() -> None:
+    text = "def f(std):\n    eps = load()\n    return eps * std\n"
+    assert Program(text).mended(CREATED, noise(Program(text), "load()")) == text.replace(
+        "load()", "load().to(std.device)"
+    )
+
+
 def test_factory_in_a_helper_takes_the_handle_of_the_program() -> None:
     text = "device = pick()\nx = x.to(device)\ny = torch.zeros(3)\nprint(y * net(x))\n"
     program = Program(text)

@@ -53,14 +53,18 @@ class Unknown(Value):
 
     `named`: the path is a free input of the program (an argument, a flag), so both answers are real.
     `default`: what the program itself says it is unless the user says otherwise (an argparse default).
+    `is_flag`: it is True or False, and nothing else.
     """
 
-    __slots__ = ("path", "named", "default")
+    __slots__ = ("path", "named", "default", "is_flag")
 
-    def __init__(self, path: str | None = None, named: bool = False, default: Value | None = None) -> None:
+    def __init__(
+        self, path: str | None = None, named: bool = False, default: Value | None = None, is_flag: bool = False
+    ) -> None:
         self.path = path
         self.named = named
         self.default = default
+        self.is_flag = is_flag
 
     def __repr__(self) -> str:
         return f"Unknown({self.path})"
@@ -76,9 +80,7 @@ class Maybe(Unknown):
     __slots__ = ("value", "key", "there")
 
     def __init__(self, value: Value, key: ChoiceKey | None = None, there: bool = True) -> None:
-        self.path = None
-        self.named = False
-        self.default = None
+        super().__init__()
         self.value = value
         self.key = key
         self.there = there
@@ -97,9 +99,7 @@ class FilledIn(Unknown):
     __slots__ = ("written",)
 
     def __init__(self, path: str | None, named: bool, written: dict[str, Value]) -> None:
-        self.path = path
-        self.named = named
-        self.default = None
+        super().__init__(path, named)
         self.written = written
 
 
@@ -134,9 +134,7 @@ class Answer(Unknown):
     __slots__ = ("key", "polarity", "holds")
 
     def __init__(self, key: ChoiceKey, polarity: bool, holds: bool | None = None) -> None:
-        self.path = None
-        self.named = False
-        self.default = None
+        super().__init__()
         self.key = key
         self.polarity = polarity
         self.holds = holds

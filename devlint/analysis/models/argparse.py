@@ -304,7 +304,10 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
     if _is_set_for_good(option):
         return default
     if option.kind in ("store_true", "store_false", "optional", "store_const", "count"):
-        return default if option.fixed and not is_none(default) else Unknown(path, True, default)
+        if option.fixed and not is_none(default):
+            return default
+        is_flag = option.kind in ("store_true", "store_false") and isinstance(constant(default), bool)
+        return Unknown(path, True, default, is_flag)
     if is_none(default) or constant(default) == "":
         return Unknown(path, True, default)  # left away, or given: both are what the option is there for
     if option.offers_cpu and isinstance(default, Const) and not machine.world.device_count:

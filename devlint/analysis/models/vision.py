@@ -98,11 +98,23 @@ def apply_function(machine: Machine, value: Instance, call: Call) -> Value:
 def to_image(machine: Machine, value: Instance, call: Call) -> Value:
     """`ToImage()(picture)`: pictures and arrays become tensors of the CPU, tensors stay where they are."""
     given = call.argument(0, "inpt")
+    return _image(machine, call, "ToImage") if isinstance(given, Array) else prepare(machine, value, call)
+
+
+@method_models(f"{_TRANSFORMS}.preset", "__call__", "forward")
+def prepare(machine: Machine, value: Instance, call: Call) -> Value:
+    """`weights.transforms()(picture)`: pictures become tensors of the CPU, tensors stay where they are.
+
+    https://docs.pytorch.org/vision/stable/models.html#using-the-pre-trained-models
+    """
+    given = call.argument(0, "img")
     if isinstance(given, Tensor):
         return derived(given)
-    if isinstance(given, Array) or _is_picture(given):
-        return Tensor("cpu", SOME_RANK, machine.origin("host", call.node, call.frame, "cpu", "ToImage"))
-    return UNKNOWN
+    return _image(machine, call, "transforms") if _is_picture(given) else UNKNOWN
+
+
+def _image(machine: Machine, call: Call, name: str) -> Tensor:
+    return Tensor("cpu", SOME_RANK, machine.origin("host", call.node, call.frame, "cpu", name))
 
 
 def _steps(machine: Machine, value: Instance, call: Call) -> list[Value] | None:

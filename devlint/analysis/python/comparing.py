@@ -152,8 +152,12 @@ def compare(machine: Machine, left: Value, right: Value, node: ir.Compare, frame
 
 
 def _are_unlike(one: Value, other: Value) -> bool:
-    """Whether one is a container of Python's, and the other a constant, which none is equal to."""
-    return isinstance(one, (Sequence, Mapping)) and isinstance(other, Const)
+    """Whether one is a container of Python's, and the other a constant, which none is equal to, or one an option that
+    is True or False, and the other a text."""
+    if not isinstance(other, Const):
+        return False
+    is_flag = isinstance(one, Unknown) and one.is_flag
+    return isinstance(one, (Sequence, Mapping)) or (is_flag and isinstance(other.value, str))
 
 
 _METHODS = {"==": "__eq__", "!=": "__ne__", "<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}

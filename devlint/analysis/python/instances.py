@@ -49,6 +49,7 @@ from devlint.analysis.models import distributions, library
 from devlint.analysis.python.attribute_dicts import HELD, keep_in_dict, replace_dict
 from devlint.analysis.python.classes import annotations_of, ask, bind, construct, initialise_external
 from devlint.analysis.python.descriptors import comes_first, write
+from devlint.analysis.python.parsed_options import is_whole
 from devlint.analysis.python.replacing import replaced
 from devlint.analysis.python.sequences import sequence_item
 from devlint.analysis.python.unset_attributes import note_unset
@@ -103,7 +104,7 @@ def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.No
     if name == "__class__":
         return class_of(value)
     if name == "__dict__":
-        return fields_as_dict(value, True)
+        return fields_as_dict(value, not is_whole(value))
     if name == "__dataclass_fields__":
         from devlint.analysis.models.records import fields_by_name
 

@@ -37,7 +37,7 @@ from devlint.analysis.python.attribute_names import own_attributes
 from devlint.analysis.python.classes import bare_instance, note_any_name, truth_of_isinstance
 from devlint.analysis.python.instances import class_of, fields_as_dict
 from devlint.analysis.python.module_names import names_of_module
-from devlint.analysis.python.parsed_options import lacks_option
+from devlint.analysis.python.parsed_options import is_whole, lacks_option
 from devlint.analysis.python.unions import Union
 from devlint.analysis.pytorch.unnamed import register_unnamed
 from devlint.syntax import ir
@@ -286,7 +286,8 @@ def fields_of(machine: Machine, call: Call) -> Value | None:
         return Mapping(dict(call.frame.names), None, True)
     value = call.positional[0]
     if isinstance(value, Instance):
-        return fields_as_dict(value, isinstance(value.cls, External) or value.module is not None)
+        is_open = isinstance(value.cls, External) and not is_whole(value)
+        return fields_as_dict(value, is_open or value.module is not None)
     if isinstance(value, Class):
         return own_attributes(value)
     if isinstance(value, (External, ModuleValue)):

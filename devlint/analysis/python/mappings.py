@@ -46,6 +46,7 @@ from devlint.analysis.flow.conditions import named_unknown
 from devlint.analysis.python.classes import note_any_name
 from devlint.analysis.python.lacking import LACKED, read_lacking
 from devlint.analysis.python.names import visits_all
+from devlint.analysis.python.parsed_options import doubt
 from devlint.analysis.pytorch.device_names import misses_by_index, tell_missing_key
 from devlint.analysis.pytorch.loads import take_for_data
 from devlint.analysis.pytorch.missing import too_few
@@ -145,6 +146,7 @@ def _open(machine: Machine, value: Mapping) -> None:
     """There may be more keys now; those of a `__dict__` are attributes of its object."""
     if value.of is not None:
         note_any_name(machine, value.of)
+        doubt(value.of)
         if value.of.module is not None:
             machine.store.set(value.of.module, "unsure", True)
     if not value.open:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from devlint.analysis.access import ANY_NAME
 from devlint.analysis.domain.ancestry import find
 from devlint.analysis.domain.values import (
     Bound,
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 CLOSED: Final = "closed"
 """Under this key of its state, a parser or a namespace says whether all that it holds was seen. Once it is False it
 stays so, on whatever way that was found: no write is undone."""
+WHOLE: Final = "whole"
+"""Under this key of its state, a namespace says that it has a field for every option of its parser, so that going over
+its names goes over those. That is less than being closed: nobody is told that it lacks something."""
 _FILES: Final = "files"
 _PARSING: Final = frozenset(
     "prog usage description epilog formatter_class add_help allow_abbrev conflict_handler exit_on_error".split()
@@ -47,7 +51,7 @@ _WRITES: Final = re.compile(
 )
 """What gives a namespace, or a parser, names that are not written as options."""
 _HARMLESS: Final = frozenset(
-    f"builtins.{name}" for name in "print str repr format len isinstance hasattr getattr type id bool".split()
+    f"builtins.{name}" for name in "print str repr format len isinstance hasattr getattr type id bool vars".split()
 )
 
 
@@ -67,14 +71,18 @@ def is_written(call: Call, named: bool) -> bool:
 
 def doubt(value: Instance) -> None:
     """What a parser or a namespace holds is not all in sight from now on."""
-    if value.state.get(CLOSED):
-        value.state[CLOSED] = False
+    for key in (CLOSED, WHOLE):
+        if value.state.get(key):
+            value.state[key] = False
 
 
 def close(machine: Machine, parser: Instance, made: Instance, call: Call) -> None:
     """A namespace was parsed: it holds what the parser knows, if that is all in sight."""
     machine.store.put(made.state, CLOSED, False)
-    if call.open or not parser.state.get(CLOSED) or machine.importing or machine.protocol:
+    if call.open or not parser.state.get(CLOSED):
+        return
+    machine.store.put(made.state, WHOLE, True)
+    if machine.importing or machine.protocol:
         return
     path = call.frame.namespace.path
     entry = machine.activations[0].call.frame.namespace.path if machine.activations else path
@@ -84,14 +92,20 @@ def close(machine: Machine, parser: Instance, made: Instance, call: Call) -> Non
         machine.store.put(made.state, CLOSED, True)
 
 
+def is_whole(value: Instance) -> bool:
+    """Whether a namespace has no names but those of its fields."""
+    return bool(value.state.get(WHOLE)) and ANY_NAME not in value.state
+
+
 def hand_out(callee: Value, name: str, call: Call) -> None:
     """What a call gives to code out of sight may have other options afterwards. `name`: the method that is called."""
     if isinstance(callee, Tensor):
         return
     for value in call.values():
         for part in value.items if isinstance(value, Sequence) else (value,):
-            if isinstance(part, Instance) and part.state.get(CLOSED) and not _is_in_sight(callee, name):
-                doubt(part)
+            if isinstance(part, Instance) and (part.state.get(CLOSED) or part.state.get(WHOLE)):
+                if not _is_in_sight(callee, name):
+                    doubt(part)
 
 
 def leave_out(values: Iterable[Value | None]) -> None:
