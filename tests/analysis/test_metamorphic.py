@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -95,8 +96,15 @@ def found_in(files: dict[str, str], code: str, folder: Path) -> list[Found]:
     )
 
 
+@cache
+def found_before(code: str, text: str) -> list[Found]:
+    """What is found in a program as it is."""
+    with tempfile.TemporaryDirectory() as folder:
+        return found_in({MAIN: text}, code, Path(folder))
+
+
 def assert_equal(code: str, text: str, changed: Changed, folder: Path) -> None:
-    before = found_in({MAIN: text}, code, folder)
+    before = found_before(code, text)
     after = found_in(dict(changed.files), code, folder)
     missing = list(after)
     for name, worlds, (_, row) in before:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from devlint.analysis.access import binary, call_method, iterate, truth
 from devlint.analysis.dispatch import METHODS, Call, method_models, models
 from devlint.analysis.domain.ancestry import external_bases, find
-from devlint.analysis.domain.plain import compute, length, lift, sequence, set_of
+from devlint.analysis.domain.plain import compute, length, sequence, set_of
 from devlint.analysis.domain.values import (
     BOOL,
     COUNT,
@@ -385,18 +384,6 @@ def read_lines(machine: Machine, file: Instance, call: Call) -> Value | None:
 def write_text(machine: Machine, file: Instance, call: Call) -> Value | None:
     """Writing says nothing."""
     return NONE
-
-
-@models("builtins.eval", "ast.literal_eval")
-def evaluated(machine: Machine, call: Call) -> Value | None:
-    """`eval("[0]")`: of code in strings literals are known."""
-    text = call.positional[0] if len(call.positional) == 1 else None
-    if not isinstance(text, Const) or not isinstance(text.value, str):
-        return UNKNOWN
-    try:
-        return lift(ast.literal_eval(text.value.strip()), text.site)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return UNKNOWN
 
 
 @models("distutils.util.strtobool", "setuptools._distutils.util.strtobool")
