@@ -19,7 +19,10 @@ from devlint.analysis.events import (
     Choice,
     CpuOnlyArgument,
     DeviceCompared,
+    DeviceNumber,
+    DeviceUnavailable,
     Event,
+    InvalidDevice,
     MarkKind,
     MixedDevices,
     MovedParameter,
@@ -92,10 +95,16 @@ VARIES: Final = ("the answer to a condition on data", "is that of the first alon
 ON_THE_CPU: Final = ("an option whose default is a GPU", "is the CPU")
 """What is assumed in a further run where there is no GPU: the user of a program says that it is to stay on the CPU."""
 
+IS_A_GPU: Final = "is a GPU"
+"""What is assumed in a further run of a setting of the user's, by its name (`users_devices.py`)."""
+
 _ON_ANY_GPU: Final = frozenset(
     {CpuOnlyArgument, ToHost, PinAccelerator, UnsynchronizedRead, MovedParameter, Synchronized}
 )
 """What happens with a tensor whichever GPU it is on."""
+
+_OF_NAMES: Final = frozenset({DeviceNumber, DeviceUnavailable, InvalidDevice})
+"""What is told of the name of a device: not of one that nobody has written."""
 
 _PLACES: Final = ("generator_device", "expected_device", "source", "target", "found")
 
@@ -212,6 +221,8 @@ class Machine:
         """Whether this run takes a GPU of which nobody knows the number for the first of several."""
         self.is_on_the_cpu = ON_THE_CPU in assume
         self.varies = VARIES in assume
+        self.gives_a_gpu = any(key.__class__ is tuple and key[1] == IS_A_GPU for key in assume)
+        """Whether this run gives a GPU to settings that name a device."""
         self.data_asked: dict[ChoiceKey, list[list[Value]]] = {}
         """Of which data conditions were asked: of the first, and of others."""
         self.has_arguments = any(isinstance(key, str) and "sys.argv" in key for key in assume)
@@ -415,6 +426,8 @@ class Machine:
         if self.quiet and event is not DeviceCompared:
             return
         if self.takes_first and not holds_on_any_gpu(event, facts):
+            return
+        if self.gives_a_gpu and event in _OF_NAMES:
             return
         root = root or site
         key = (event, root.key, facts.get("kind"), facts.get("cause"))

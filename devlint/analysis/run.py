@@ -16,6 +16,7 @@ from devlint.analysis.domain.values import DeviceValue
 from devlint.analysis.events import DeviceUnavailable, Event
 from devlint.analysis.flow.assuming import joint, together, usual
 from devlint.analysis.flow.choices import ChoiceKey
+from devlint.analysis.flow.users_devices import of_users
 from devlint.analysis.flow.varying import may_vary
 from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import FIRST_GPU, VARIES, Machine
@@ -335,6 +336,15 @@ class _Runner:
         most = MAX_RUNS * max(budget, spent)  # a short program may drive a long one of other files
         promoted, defaults = dict(machine.promoted), dict(machine.defaults)
         unlikely = {key for key, only_results in machine.unlikely.items() if only_results}
+        everything = {} if by_protocol else of_users(machine, False)
+        given = of_users(machine, True) if everything else {}
+        later: set[ChoiceKey] = set()
+        if everything:
+            self._attempt(machine, run, budget, everything)
+            spent += machine.steps
+            later = machine.promoted.keys() - promoted.keys()
+            promoted = {**machine.promoted, **promoted}
+            defaults = {**machine.defaults, **defaults}
         asked = list(promoted)[:choices] if machine.world.device_count else []
         varying = {key for key in asked if may_vary(machine, key)}
         if asked and by_protocol and self._is_all_in_place(machine, path, count):
@@ -358,9 +368,10 @@ class _Runner:
                 if spent > most:
                     self.analysis.statistics["budget: choices"] += 1
                     break
-                self._attempt(machine, run, budget, {key: answer})
+                assume = {**(everything if key in later else given), key: answer}
+                self._attempt(machine, run, budget, assume)
                 spent += machine.steps
-                spent += self._on_the_first(machine, run, budget, {key: answer})
+                spent += self._on_the_first(machine, run, budget, assume)
         combined = [] if by_protocol else [*together(machine), *both]
         for assume in [*combined, *({key: True, VARIES: True} for key in asked if key in varying)]:
             if VARIES not in assume and any(assume.get(key) for key in unlikely):
@@ -370,7 +381,7 @@ class _Runner:
             if spent > most:
                 self.analysis.statistics["budget: choices"] += 1
                 break
-            self._attempt(machine, run, budget, assume)
+            self._attempt(machine, run, budget, {**given, **assume})
             spent += machine.steps
         if time.monotonic() > deadline:
             raise _TooSlow

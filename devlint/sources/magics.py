@@ -32,6 +32,8 @@ LINE_MAGICS = frozenset(
 )
 """The line magics and aliases of the shell that a notebook has without being told."""
 
+_RUN = "exec(open(0).read())"  # as IPython does: what the file binds, the notebook has
+_RUNS = re.compile(r"run[ \t]+\S")
 _UNKNOWN = "get_ipython().getoutput()"  # what IPython itself runs: a value of which nothing is known
 _AUTOMAGIC = re.compile(
     r"(?:pip|conda|mamba|cd|ls|cat|cp|mv|mkdir|rm|rmdir|man|more)[ \t]+"
@@ -146,6 +148,8 @@ def _masked_row(body: str, state: _State) -> tuple[str, int, int] | None:
     magic = stripped.removeprefix("%")
     if is_magic and (environment := _environment(magic)):
         return body[:indent] + environment, indent, 0
+    if is_magic and _RUNS.match(magic):
+        return body[:indent] + _RUN.ljust(len(stripped)), indent, 0
     if is_magic and (timed := _TIMED.match(magic)):
         width = len(stripped) - len(magic) + timed.end()
         return body[:indent] + "0;".ljust(width) + stripped[width:], indent, indent + width

@@ -10,6 +10,8 @@ from devlint.worlds import GPU2
 from tests.analysis.programs import Run
 
 IMPORTS = """
+import abc
+import dataclasses
 import elsewhere
 import torch
 from torch import nn
@@ -18,6 +20,17 @@ class Net(nn.Module):
         super().__init__()
         self.a = nn.Linear(2, 2)
 class Other(Net):
+    pass
+class Plain(abc.ABC):
+    def __init__(self, n):
+        self.n = n
+@dataclasses.dataclass
+class Pair:
+    n: int
+class Odd(elsewhere.Base):
+    def __init__(self, n):
+        self.n = n
+class Table(dict):
     pass
 net, other, layer = Net(), Other(), nn.Linear(2, 2)
 parallel = nn.DataParallel(nn.Linear(2, 2))
@@ -43,8 +56,13 @@ KNOWN = {
     "type(torch.zeros(2).numpy()).__name__ != 'ndarray'": False,
     "[].__class__.__name__ in ('list', 'tuple')": True,
     "str(type([])) == \"<class 'list'>\"": True,
+    "Net() == Net()": False,
+    "net != other": True,
+    "Plain(1) == Plain(1)": False,
+    "Plain(1) != other": True,
 }
 UNKNOWN = ["type(net) == elsewhere.Net", "type(layer) in (elsewhere.Linear,)", "type(elsewhere.net) is nn.Linear"]
+UNKNOWN += ["Pair(1) == Pair(1)", "Odd(1) == Odd(1)", "Table(a=1) == Table(a=1)", "Plain(1) == elsewhere.plain"]
 
 
 @pytest.mark.parametrize("expression", KNOWN)

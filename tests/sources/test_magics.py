@@ -47,6 +47,8 @@ def masked(text: str) -> str:
         ("%env A={gpu},$other", "__import__('os').environ['A'] = f'{gpu},{other}'"),
         ("%env", "pass"),
         ("%env CUDA_VISIBLE_DEVICES", "pass                     "),
+        ("%run -i data/prepared_by_hand.py", "exec(open(0).read())            "),
+        ("%run", "pass"),
     ],
 )
 def test_masks(text: str, expected: str) -> None:
@@ -57,8 +59,8 @@ def test_masks(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('run "some script.py" -h', "pass                   "),
-        ("\n  run train.py --epochs=3\n\n", "\n  pass                   \n\n"),
+        ('run "some script.py" -h', "exec(open(0).read())   "),
+        ("\n  run train.py --epochs=3\n\n", "\n  exec(open(0).read())   \n\n"),
         ("conda install y", "pass           "),
         ("mkdir z", "pass   "),
         ("mv a b", "pass  "),

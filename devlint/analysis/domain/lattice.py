@@ -50,6 +50,7 @@ from devlint.semantics import libraries
 from devlint.semantics.devices import parse_device
 
 if TYPE_CHECKING:
+    from devlint.analysis.domain.origins import Origin
     from devlint.analysis.events import Choice, Site
     from devlint.analysis.flow.choices import ChoiceKey
 
@@ -68,6 +69,15 @@ class KeptState(NamedTuple):
 
 
 _REGISTERED = ("parameter", "buffer")
+_A_MODULE_OR_NONE = ("module", "")
+
+
+def _common_beginning(a: Tensor, b: Tensor) -> Origin | None:
+    """Where two tensors on different devices both begin, though one was moved on: what one may be, both may."""
+    if a.origin is None or b.origin is None:
+        return None
+    first = a.origin.first()
+    return first if first is b.origin.first() else None
 
 
 class Loss:
@@ -153,6 +163,8 @@ class Loss:
             return max(a, b)
         if a in _REGISTERED and b in _REGISTERED:
             return "buffer"  # a buffer on one side, a parameter on the other: either moves with its module
+        if a in _A_MODULE_OR_NONE and b in _A_MODULE_OR_NONE:
+            return "module"  # what is a module is registered, and on the other side there is none
         if isinstance(a, (str, type(None))) and isinstance(b, (str, type(None))):
             if POISON in (a, b):
                 return POISON
@@ -279,7 +291,7 @@ class Loss:
             self.hidden = self.hidden or not {a.device, b.device} <= {None, self.place}
         device = a.device if a.device == b.device else None
         rank = a.rank if a.rank == b.rank else SOME_RANK if a.rank and b.rank else None
-        joined = Tensor(device, rank, a.origin if device or a.origin is b.origin else None)
+        joined = Tensor(device, rank, a.origin if device or a.origin is b.origin else _common_beginning(a, b))
         if device is None:
             joined.behind = a.behind or b.behind or (None if self.behind is None else self.behind[0])
         joined.assumed = a.assumed and b.assumed

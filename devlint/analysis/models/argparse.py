@@ -27,6 +27,7 @@ from devlint.analysis.domain.values import (
 from devlint.analysis.events import Choice
 from devlint.analysis.flow.gpu_numbers import read, says_which
 from devlint.analysis.flow.option_names import is_gpu_flag, speaks_of_gpu
+from devlint.analysis.flow.users_devices import GPU, gpu_among, setting, unless_given
 from devlint.analysis.machine import ON_THE_CPU, text_of
 from devlint.analysis.models.command_lines import (
     FLAGS,
@@ -133,6 +134,8 @@ def add_argument(machine: Machine, instance: Instance, call: Call) -> Value | No
     option = Option(dest, flags, default or FLAGS.get(kind, NONE), kind)
     option.offers_cpu = offers_cpu(option.default, call)
     option.convert = call.keywords.get("type")
+    choices = call.keywords.get("choices")
+    option.gpu = gpu_among(choices.items if isinstance(choices, Sequence) else None)
     option.const = call.keywords.get("const", NONE)
     nargs = constant(call.keywords.get("nargs", NONE))
     option.nargs = nargs if isinstance(nargs, (int, str)) else None
@@ -300,7 +303,7 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
     path = f"{name}.{option.dest}"
     default = option.default
     if option.required:
-        return Unknown(path, True)
+        return setting(machine, path) if _may_name_gpu(option) else Unknown(path, True)
     if _is_set_for_good(option):
         return default
     if option.kind in ("store_true", "store_false", "optional", "store_const", "count"):
@@ -309,12 +312,15 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
         is_flag = option.kind in ("store_true", "store_false") and isinstance(constant(default), bool)
         return Unknown(path, True, default, is_flag)
     if is_none(default) or constant(default) == "":
+        if _may_name_gpu(option):
+            return setting(machine, path, default)
         return Unknown(path, True, default)  # left away, or given: both are what the option is there for
     if option.offers_cpu and isinstance(default, Const) and not machine.world.device_count:
         machine.asked.add(ON_THE_CPU)
         if machine.is_on_the_cpu:
             machine.path.append(Choice(f"{path} == 'cpu'", True, default.site))
             default = Const("cpu", default.site)
+    default = unless_given(machine, path, default, option.gpu)
     default = _converted(machine, option, name, call, default)
     if not option.fixed and isinstance(default, Const) and (default.value is None or _is_switch(option.dest, default)):
         return Unknown(path, True, default)
@@ -325,6 +331,14 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
     if says_which(option.dest, default):
         return read(machine, default, machine.site(call.node, call.frame))
     return default
+
+
+def _may_name_gpu(option: Option) -> bool:
+    """Whether an option without a default takes the name of a GPU as it is."""
+    convert = option.convert
+    return option.gpu == GPU and (
+        convert is None or (isinstance(convert, External) and convert.path in ("builtins.str", "torch.device"))
+    )
 
 
 def _is_switch(name: str, default: Const) -> bool:
@@ -384,7 +398,7 @@ def namespace_attribute(machine: Machine, instance: Instance, name: str, site: S
         return None
     if lacks_option(machine, instance, name):
         raise Crash("AttributeError")
-    return Unknown(f"{instance.state.get('path', 'args')}.{name}", True)
+    return setting(machine, f"{instance.state.get('path', 'args')}.{name}")
 
 
 INSTANCE_ATTRIBUTES[NAMESPACE] = namespace_attribute

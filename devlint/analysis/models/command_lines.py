@@ -25,7 +25,19 @@ _ADDING: Final = ("append", "extend")
 class Option:
     """One `add_argument`: where its value goes, what it is when not given, and how the command line changes it."""
 
-    __slots__ = ("const", "convert", "default", "dest", "fixed", "flags", "kind", "nargs", "offers_cpu", "required")
+    __slots__ = (
+        "const",
+        "convert",
+        "default",
+        "dest",
+        "fixed",
+        "flags",
+        "gpu",
+        "kind",
+        "nargs",
+        "offers_cpu",
+        "required",
+    )
 
     def __init__(self, dest: str, flags: tuple[str, ...], default: Value, kind: str) -> None:
         self.dest = dest
@@ -37,6 +49,8 @@ class Option:
         self.nargs: int | str | None = None
         self.fixed = False
         self.required = False
+        self.gpu: str | None = None
+        """The text that makes it a GPU, if it takes one."""
         self.offers_cpu = False
         """Whether its default is a GPU, and its choices or its help name the CPU."""
 

@@ -24,6 +24,7 @@ from devlint.analysis.domain.values import (
     is_none,
 )
 from devlint.analysis.flow.control import one_way
+from devlint.analysis.flow.users_devices import setting, unless_given
 from devlint.analysis.machine import text_of
 
 if TYPE_CHECKING:
@@ -35,13 +36,13 @@ CONFIGURED: Final = "devlint.configured"
 FLAGS: Final = "absl.flags.FlagValues"
 
 
-def chosen(path: str, default: Value | None, is_flag: bool = False) -> Value:
+def chosen(machine: Machine, path: str, default: Value | None, is_flag: bool = False) -> Value:
     """What an option is: a known default that is no flag, or a choice of the user."""
     if default is None or is_none(default) or is_flag:
-        return Unknown(path, True, default)
+        return setting(machine, path, default)
     if isinstance(default, Const) and isinstance(default.value, bool):
         return Unknown(path, True, default)
-    return default
+    return unless_given(machine, path, default)
 
 
 # -- click
@@ -59,7 +60,7 @@ def click_option(machine: Machine, call: Call) -> Value | None:
     is_flag = "/" in names[0] or call.given(-1, "is_flag") is not None
     made = Instance(External(OPTION))
     made.fields["name"] = Const(name)
-    made.fields["value"] = chosen(name, call.keywords.get("default") or (FALSE if is_flag else None), is_flag)
+    made.fields["value"] = chosen(machine, name, call.keywords.get("default") or (FALSE if is_flag else None), is_flag)
     return Bound(External(OPTION), made)
 
 
@@ -109,7 +110,7 @@ def run_function(machine: Machine, call: Call) -> Value | None:
     if isinstance(function, Function):
         parameters = function.node.parameters
         keywords = {
-            name: chosen(name, function.defaults.get(name))
+            name: chosen(machine, name, function.defaults.get(name))
             for name in [*parameters.positional, *parameters.keyword]
             if name not in ("self", "cls")
         }
@@ -129,7 +130,7 @@ def _each_command(machine: Machine, call: Call) -> Value:
             continue
         names = function.node.parameters
         keywords: dict[str, Value] = {
-            name: chosen(name, function.defaults.get(name)) for name in [*names.positional, *names.keyword]
+            name: chosen(machine, name, function.defaults.get(name)) for name in [*names.positional, *names.keyword]
         }
         arguments = Call([], keywords, call.node, call.frame, open=True)
         mark = store.mark()
@@ -156,7 +157,7 @@ def _define(is_flag: bool) -> Callable[[Machine, Call], Value | None]:
         name = text_of(call.argument(0, "name"))
         if name is None:
             return UNKNOWN
-        value = chosen(f"FLAGS.{name}", call.argument(1, "default"), is_flag)
+        value = chosen(machine, f"FLAGS.{name}", call.argument(1, "default"), is_flag)
         machine.store.put(machine.state.environment, _key(name), value)
         made = Instance(External("absl.flags.FlagHolder"), machine.site(call.node, call.frame))
         made.fields["value"] = value
@@ -174,7 +175,7 @@ for _module in ("absl.flags", "tensorflow.app.flags", "tensorflow.flags"):
 
 def _flag(machine: Machine, instance: Instance, name: str, site: Site) -> Value | None:
     known = instance.fields.get(name) or machine.state.environment.get(_key(name))
-    return known or (None if name.startswith("__") else Unknown(f"FLAGS.{name}", True))
+    return known or (None if name.startswith("__") else setting(machine, f"FLAGS.{name}"))
 
 
 INSTANCE_ATTRIBUTES[FLAGS] = _flag

@@ -26,6 +26,7 @@ from devlint.analysis.domain.values import (
     Value,
     const,
 )
+from devlint.analysis.flow.users_devices import setting
 from devlint.analysis.machine import text_of
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _config(machine: Machine, items: dict[Any, Value], is_open: bool, call: Call
 
 def _missing(machine: Machine, instance: Instance, name: str, site: Site) -> Value | None:
     """A key that nothing in sight sets: a file or a command line may."""
-    return None if name.startswith("__") else Unknown(f"cfg.{name}", True)
+    return None if name.startswith("__") else setting(machine, f"cfg.{name}")
 
 
 INSTANCE_ATTRIBUTES[CONFIG] = _missing
@@ -92,7 +93,7 @@ def config_item(machine: Machine, instance: Instance, call: Call) -> Value | Non
     default = call.argument(1, "default")
     if default is not None and not instance.state.get("open"):
         return default
-    return Unknown(f"cfg.{name}", True, default)
+    return setting(machine, f"cfg.{name}", default)
 
 
 @method_models(CONFIG, "__setitem__")

@@ -36,6 +36,7 @@ from devlint.analysis.domain.values import (
     constant,
 )
 from devlint.analysis.flow.gpu_numbers import handed_on
+from devlint.analysis.flow.users_devices import setting
 from devlint.analysis.python.arguments import ARGUMENT_COUNTS, Arguments
 from devlint.analysis.python.constants import as_text
 from devlint.analysis.python.enumerations import each_member
@@ -314,7 +315,7 @@ def executed(machine: Machine, call: Call) -> Value | None:
         return NONE
     for name, value in list(names.items()):
         if isinstance(value, Const) and not name.startswith("__") and value.value is not None:
-            machine.store.put(names, name, Unknown(name, True, value))
+            machine.store.put(names, name, setting(machine, name, value))
     return NONE
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value, truth
 from devlint.analysis.dispatch import EVALUATE, Call, evaluates
-from devlint.analysis.domain.ancestry import find, is_open_class
+from devlint.analysis.domain.ancestry import external_bases, find, is_open_class, mro
 from devlint.analysis.domain.derived import DeviceText
 from devlint.analysis.domain.dtypes import are_dtypes_apart
 from devlint.analysis.domain.plain import equal, none_of, texts_differ
@@ -44,6 +44,7 @@ from devlint.analysis.flow.choices import COMPARE, count_arguments, presence
 from devlint.analysis.flow.conditions import named_unknown
 from devlint.analysis.flow.counting import weigh
 from devlint.analysis.flow.presets import compared
+from devlint.analysis.flow.users_devices import as_given
 from devlint.analysis.frames import Frame
 from devlint.analysis.python.arguments import Arguments
 from devlint.analysis.python.containers import contains
@@ -75,6 +76,8 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
 def compare(machine: Machine, left: Value, right: Value, node: ir.Compare, frame: Frame) -> Value:
     """What a comparison gives of these sides, however they were come by."""
     symbol = node.operator
+    if machine.gives_a_gpu:
+        left, right = as_given(machine, left), as_given(machine, right)
     if symbol in ("is", "is-not"):
         if is_none(right) and may_lack(machine, left, node.left):
             return BOOL
@@ -132,6 +135,8 @@ def compare(machine: Machine, left: Value, right: Value, node: ir.Compare, frame
         answered = _by_own_method(machine, symbol, left, right, node, frame)
         if answered is not None:
             return answered
+        if symbol in ("==", "!=") and left is not right and _is_equal_to_itself(left) and _is_equal_to_itself(right):
+            return const(symbol == "!=")
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return compare_tensors(machine, symbol, left, right, node, frame)
     if isinstance(left, Array) or isinstance(right, Array):
@@ -149,6 +154,18 @@ def compare(machine: Machine, left: Value, right: Value, node: ir.Compare, frame
         weigh(machine, node, frame)
         return const(known)
     return count_arguments(left, symbol, right) or named_unknown(left, symbol, right) or BOOL
+
+
+_BARE_BASES: Final = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "torch.nn.Module"})
+
+
+def _is_equal_to_itself(value: Value) -> bool:
+    """Whether an object is equal to nothing else: nothing of its class, or of what that derives from, compares."""
+    if not isinstance(value, Instance) or not isinstance(value.cls, Class) or is_open_class(value.cls):
+        return False
+    if find(value.cls, "__eq__") is not None or any(path not in _BARE_BASES for path in external_bases(value.cls)):
+        return False
+    return all(cls.dataclass_fields is None for cls in mro(value.cls) if isinstance(cls, Class))
 
 
 def _are_unlike(one: Value, other: Value) -> bool:

@@ -47,6 +47,7 @@ from devlint.analysis.domain.values import (
     constant,
     is_none,
 )
+from devlint.analysis.flow.users_devices import as_given
 from devlint.analysis.programs.handed import hand_over
 from devlint.analysis.python.constants import scalar_result, text_result
 from devlint.analysis.python.lacking import LACKED, read_lacking
@@ -159,7 +160,7 @@ def unknown_attribute(machine: Machine, value: Unknown, name: str, node: ir.Node
         return LOST_TYPE
     if value in machine.parts:
         return UNKNOWN if name in _OF_LAYERS else unknown_part(machine, machine.parts[value])
-    return part_of_load(machine, value) or extended(value, f".{name}")
+    return part_of_load(machine, value) or _part(machine, value, f".{name}")
 
 
 _GIVE_MODULES: Final = frozenset(
@@ -245,7 +246,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     if value.path is None or name not in _PURE or call.keywords or call.open:
         return UNKNOWN
     if name == "get":
-        return _extended_by(value, call.positional[0]) if call.positional else UNKNOWN
+        return _extended_by(machine, value, call.positional[0]) if call.positional else UNKNOWN
     if not all(isinstance(item, Const) for item in call.positional):
         return UNKNOWN
     arguments = ", ".join(repr(item.value) for item in call.positional if isinstance(item, Const))
@@ -276,15 +277,21 @@ def assign_unknown_item(
 @on(ITEM, Unknown, Answer)
 def unknown_item(machine: Machine, value: Unknown, index: Value, node: ir.Node, frame: Frame) -> Value:
     """`cfg["key"]`."""
-    return _part_of_part(machine, value) or part_of_load(machine, value) or _extended_by(value, index)
+    return _part_of_part(machine, value) or part_of_load(machine, value) or _extended_by(machine, value, index)
 
 
-def _extended_by(value: Unknown, index: Value) -> Value:
+def _extended_by(machine: Machine, value: Unknown, index: Value) -> Value:
     if isinstance(index, Const) and isinstance(index.value, (str, int)):
         if isinstance(index.value, int) and (value is RESULT or value.path is None):
             return RESULT if value is RESULT else PLACED
-        return extended(value, f"[{index.value!r}]")
+        return _part(machine, value, f"[{index.value!r}]")
     return UNKNOWN
+
+
+def _part(machine: Machine, value: Unknown, suffix: str) -> Value:
+    """A part of what is not known, or the GPU that this run gives it."""
+    made = extended(value, suffix)
+    return as_given(machine, made) if machine.gives_a_gpu else made
 
 
 def extended(value: Unknown, suffix: str) -> Value:

@@ -27,6 +27,7 @@ from devlint.analysis.domain.values import (
     birth,
     const,
     constant,
+    is_none,
     present,
 )
 from devlint.analysis.flow.counting import leaves_nothing
@@ -326,7 +327,8 @@ def _register_named(machine: Machine, value: Instance, name: str, call: Call) ->
     if kind == "parameter" and isinstance(new, Tensor):
         refuse_copy(machine, new, field, "register", call.node, call.frame)
     machine.grown += kind == "module" and module.device is not None and module.kinds.get(field) != kind
-    machine.store.put(module.kinds, field, kind)
+    if not (kind == "parameter" and is_none(new)):  # who assigns one later registers it by that
+        machine.store.put(module.kinds, field, kind)
     loaded = None if new is None or kind == "module" else loaded_tensor(new)
     if loaded is not None:
         new = derived(loaded)

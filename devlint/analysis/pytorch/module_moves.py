@@ -28,6 +28,7 @@ from devlint.analysis.domain.values import (
     present,
 )
 from devlint.analysis.events import LegacyType
+from devlint.analysis.flow.users_devices import as_given, note_device
 from devlint.analysis.models import distributions
 from devlint.analysis.pytorch.bare_modules import holds_nothing
 from devlint.analysis.pytorch.devices import demand_gpu, given_device, is_device_like, legacy_error, resolve, use
@@ -310,6 +311,9 @@ def move(machine: Machine, value: Instance, name: str, call: Call) -> Value:
         target = call.keywords.get("device") or (call.positional[0] if call.positional else None)
         if target is None or isinstance(target, External) or constant(target) is None:
             return cast_module(machine, value)
+        note_device(machine, target, False)
+        if machine.gives_a_gpu:
+            target = as_given(machine, target)
         if isinstance(target, Scalar) and target.kind == "dtype":
             return cast_module(machine, value)
         if isinstance(target, Tensor):

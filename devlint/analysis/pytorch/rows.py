@@ -122,7 +122,9 @@ def host_library(machine: Machine, row: Row, call: Call, bound: dict[str, Any]) 
     """A function of a library that works on host memory: tensors given to it are converted through `__array__`."""
     kind = "numpy" if row.name in ("numpy.asarray", "numpy.array") else "library"
     given = any(isinstance(value, Tensor) for value in call.values())
-    for position, value in enumerate(call.values()):
+    read_as_numbers = row.kinds.keys() - row.concerned
+    named = (value for name, value in call.keywords.items() if name not in read_as_numbers)
+    for position, value in enumerate([*call.positional, *named]):
         if row.name not in _VIEWS:
             read_through(machine, value, row.name, call.node, call.frame)
         if "delegates" in row.flags and isinstance(value, Tensor):

@@ -34,6 +34,7 @@ from devlint.analysis.domain.values import (
     constant,
 )
 from devlint.analysis.events import LegacyType
+from devlint.analysis.flow.users_devices import as_given, note_device
 from devlint.analysis.python.replacing import replaced
 from devlint.analysis.pytorch.devices import demand_gpu, given_device, is_device_like, legacy_error, resolve, use
 from devlint.analysis.pytorch.gathering import needs_number
@@ -100,7 +101,10 @@ def method_to(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
         return made
     if isinstance(target, Tensor):
         return moved(machine, value, _device_of_other(machine, target, call), call)
+    if target is not None and machine.gives_a_gpu:
+        target = as_given(machine, target)
     if isinstance(target, Unknown) and given_device(machine, target) is None:
+        note_device(machine, target, False)
         made = Tensor(None, value.rank, value.origin)
         made.requires_grad = value.requires_grad
         return made
