@@ -14,7 +14,7 @@ from typing import Any, Final
 from devlint.analysis import rooms as _rooms  # registers every room
 from devlint.analysis.domain.values import DeviceValue
 from devlint.analysis.events import DeviceUnavailable, Event
-from devlint.analysis.flow.assuming import joint, together, usual
+from devlint.analysis.flow.assuming import MAX_BEYOND, beyond, joint, together, usual
 from devlint.analysis.flow.choices import ChoiceKey
 from devlint.analysis.flow.users_devices import of_users
 from devlint.analysis.flow.varying import may_vary
@@ -359,6 +359,7 @@ class _Runner:
         ):
             self._attempt(machine, run, budget, left_alone)
             spent += machine.steps
+        behind: list[dict[ChoiceKey, bool]] = []
         for key in asked:
             for answer in (True, False):
                 if defaults.get(key) is answer or (answer and key in unlikely):
@@ -371,8 +372,10 @@ class _Runner:
                 assume = {**(everything if key in later else given), key: answer}
                 self._attempt(machine, run, budget, assume)
                 spent += machine.steps
+                if not by_protocol:
+                    behind.extend(beyond(machine, {key: answer}, promoted))
                 spent += self._on_the_first(machine, run, budget, assume)
-        combined = [] if by_protocol else [*together(machine), *both]
+        combined = [] if by_protocol else [*together(machine), *both, *behind[:MAX_BEYOND]]
         for assume in [*combined, *({key: True, VARIES: True} for key in asked if key in varying)]:
             if VARIES not in assume and any(assume.get(key) for key in unlikely):
                 continue

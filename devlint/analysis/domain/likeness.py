@@ -26,14 +26,22 @@ _DEPTH: Final = 5
 
 
 def representative(items: list[Value]) -> Value | None:
-    """The first of objects of a class of the program's, or of layers, if all hold the same as far as devices go."""
+    """The first of objects of a class of the program's, of layers, or of tuples with such, if all hold the same as far
+    as devices go."""
     first = items[0] if items else None
-    if not isinstance(first, Instance) or not all(isinstance(item, Instance) for item in items):
+    if first is None or not all(map(_is_compared, items)):
         return None
     likeness = _likeness(first, _DEPTH)
     if likeness is None or any(_likeness(item, _DEPTH) != likeness for item in items[1:]):
         return None
     return first
+
+
+def _is_compared(value: Value) -> bool:
+    """Whether a value is an object, or a tuple of which a part is one: joined they would be nothing that is known."""
+    if isinstance(value, Sequence) and value.kind == "tuple":
+        return any(isinstance(part, Instance) for part in value.items)
+    return isinstance(value, Instance)
 
 
 def _likeness(value: Value, depth: int) -> Hashable | None:

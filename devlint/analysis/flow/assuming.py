@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
 from devlint.analysis.flow.choices import ChoiceKey
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 MAX_PAIRS = 3
+MAX_BEYOND = 4
+"""So many runs assume a further answer that became worth a run when another was known."""
 
 
 def together(machine: Machine) -> list[dict[ChoiceKey, bool]]:
@@ -32,3 +34,21 @@ def joint(machine: Machine, asked: list[ChoiceKey]) -> list[dict[ChoiceKey, bool
     """What to assume of conditions of several parts the first of which is worth a run, and of an offered CPU."""
     stays: dict[ChoiceKey, bool] = {ON_THE_CPU: True} if ON_THE_CPU in machine.asked else {}
     return [stays] * bool(stays) + [assume for key in asked for assume in machine.joint.get(key, ())][:MAX_PAIRS]
+
+
+def beyond(
+    machine: Machine, assumed: dict[ChoiceKey, bool], known: Container[ChoiceKey]
+) -> list[dict[ChoiceKey, bool]]:
+    """What to assume besides `assumed`, answers that a program without arguments gives: of options that became choices
+    under them alone. `if args.device is None: args.device = "cpu" if args.no_cuda else "cuda"` loses the device inside
+    first."""
+    usually = machine.unless_given
+    if any(usually.get(key) is not answer for key, answer in assumed.items()):
+        return []
+    return [
+        {**assumed, key: answer}
+        for key in machine.promoted
+        if key not in known and key not in assumed
+        for answer in (True, False)
+        if machine.defaults.get(key) is not answer and usually.get(key) in (None, answer)
+    ]

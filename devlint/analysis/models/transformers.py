@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, on
+from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
 from devlint.analysis.domain.values import (
     SLICE,
     UNKNOWN,
@@ -59,6 +59,19 @@ def _encoding(machine: Machine, call: Call, names: tuple[str, ...]) -> Value:
         made_here = Tensor("cpu", 2, machine.origin("host", call.node, call.frame, "cpu", "return_tensors"))
         data = Mapping({name: derived(made_here) for name in names}, made_here, True)
     made.state["data"] = data
+    return made
+
+
+@models(ENCODING, "transformers.BatchFeature")
+def encoding_of(machine: Machine, call: Call) -> Value:
+    """`BatchEncoding({"input_ids": ids})`: a dict whose tensors `.to()` moves in place; what is made of lists isn't
+    known."""
+    made = Instance(External(ENCODING), machine.site(call.node, call.frame))
+    data = call.argument(0, "data")
+    known = (
+        isinstance(data, Mapping) and not call.open and len(call.positional) < 2 and "tensor_type" not in call.keywords
+    )
+    made.state["data"] = data if known else Mapping({}, None, True)
     return made
 
 
