@@ -35,6 +35,30 @@ class Span(Text, kind="span"):
 a = Head.create("Text", 3).to(device).layer.weight  #= gpu
 b = Head.create("span", 3).layer.weight  #= cpu
 """,
+    "a registry of subclasses": """
+class Part(nn.Module):
+    pass
+class Wide(Part):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+class Narrow(Part):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+class Narrower(Narrow):
+    pass
+PARTS = {cls.__name__: cls for cls in Part.__subclasses__()}
+a = len(PARTS)  #= 2
+b = PARTS["Wide"]().layer.weight  #= cpu
+c = PARTS["Narrow"]().to(device).layer.weight  #= gpu
+d = [cls.__name__ for cls in Narrower.mro()][1]  #= 'Narrow'
+e = Narrower.__mro__[2].__name__  #= 'Part'
+f = Wide.__bases__[0]().to(device).training  #= True
+def below(cls):
+    return [cls, *(found for heir in cls.__subclasses__() for found in below(heir))]
+g = len(below(Part))  #= 4
+""",
     "layers given after a move": """
 class Late(nn.Module):
     def __init__(self):

@@ -432,9 +432,21 @@ class OneOf(Value):
 
 
 class Class(Value):
-    """A user class object. `fields` are its attributes; `dataclass_fields` the names of its fields in order."""
+    """A user class object. `fields` are its attributes; `dataclass_fields` the names of its fields in order; `heirs`
+    the classes that were derived from it directly, so far."""
 
-    __slots__ = ("name", "bases", "fields", "frame", "node", "order", "dataclass_fields", "is_module", "properties")
+    __slots__ = (
+        "name",
+        "bases",
+        "fields",
+        "frame",
+        "node",
+        "order",
+        "dataclass_fields",
+        "is_module",
+        "properties",
+        "heirs",
+    )
 
     def __init__(self, name: str, bases: list[Value], fields: dict[str, Value], frame: Frame, node: ir.Class) -> None:
         self.name = name
@@ -446,6 +458,7 @@ class Class(Value):
         self.dataclass_fields: list[str] | None = None
         self.is_module: bool | None = None
         self.properties: dict[str, Any] = {}
+        self.heirs: list[Class] = []
 
     def __repr__(self) -> str:
         return f"Class({self.name})"

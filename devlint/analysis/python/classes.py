@@ -369,6 +369,10 @@ def class_attribute(machine: Machine, value: Class, name: str, node: ir.Node, fr
         return own_attributes(value)
     if name == "__new__" and not value.properties.get("enum"):
         return External("builtins.object.__new__")
+    if name in ("__subclasses__", "mro"):
+        return Bound(External(f"builtins.type.{name}"), value)
+    if name in ("__mro__", "__bases__"):
+        return Sequence("tuple", list(mro(value) if name == "__mro__" else value.bases))
     for path in external_bases(value):
         if name in CLASS_METHODS.get(path, ()):
             return Bound(External(f"{path}.{name}"), value)

@@ -95,6 +95,22 @@ def make_class(call: Call, name: str, bases: list[Value], members: dict[str, Val
     return Class(name, bases, members, call.frame, node)
 
 
+@models("builtins.type.__subclasses__")
+def subclasses(machine: Machine, call: Call) -> Value | None:
+    """`Base.__subclasses__()`: those that were defined so far. Code that nobody in sight calls may find more."""
+    cls = call.positional[0]
+    if not isinstance(cls, Class) or (machine.protocol and not cls.heirs):
+        return None
+    return Sequence("list", list(cls.heirs), machine.protocol)
+
+
+@models("builtins.type.mro")
+def order_of_classes(machine: Machine, call: Call) -> Value | None:
+    """`C.mro()`."""
+    cls = call.positional[0]
+    return Sequence("list", list(mro(cls))) if isinstance(cls, Class) else None
+
+
 @models("builtins.isinstance")
 def is_instance_call(machine: Machine, call: Call) -> Value | None:
     """`isinstance(x, C)`."""

@@ -476,6 +476,8 @@ def class_definition(machine: Machine, node: ir.Class, frame: Frame) -> None:
             name_fields(value, annotated_fields(node))
         if isinstance(base, Class) and base.dataclass_fields is not None and value.dataclass_fields is None:
             value.dataclass_fields = list(base.dataclass_fields)
+        if isinstance(base, Class):
+            machine.store.set(base, "heirs", [*base.heirs, value])
     inherit_metaclass(value)
     if value.properties.get("enum"):
         make_members(machine, value)
