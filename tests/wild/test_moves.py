@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from benchmarks import broken
 from benchmarks.moves import moves, try_out
+from tests.rules.machines import Machines
 
 PROGRAM = """\
 import torch
@@ -55,3 +57,23 @@ def test_what_stands_when_a_move_is_left_out(tmp_path: Path) -> None:
 def test_a_file_that_does_not_parse_has_none(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("x = torch.zeros(3).to(device\n")
     assert list(moves(tmp_path / "main.py")) == []
+
+
+def test_what_raises_without_a_move_is_told(tmp_path: Path) -> None:
+    program = tmp_path / "main.py"
+    program.write_text(PROGRAM, encoding="utf-8")
+    machines = Machines()
+    trials = {trial.move.row: trial for trial in broken.try_out(program, list(moves(program)), machines)}
+    machines.close()
+    assert {row: trial.verdict for row, trial in trials.items()} == {
+        **dict.fromkeys((9, 16, 18, 19), "told"),
+        17: "silent, and does not raise",
+    }
+
+
+def test_a_program_that_fails_as_it_is_is_left_alone(tmp_path: Path) -> None:
+    program = tmp_path / "main.py"
+    program.write_text("import torch\nx = torch.zeros(2).to('cuda').numpy()\n", encoding="utf-8")
+    machines = Machines()
+    assert list(broken.try_out(program, list(moves(program)), machines)) == []
+    machines.close()
