@@ -208,9 +208,9 @@ def visible_devices(text: str, count: int) -> tuple[int, ...] | None:
     """Return the physical ids that CUDA_VISIBLE_DEVICES leaves, in order, on a machine with `count` devices.
 
     As CUDA does, an entry that does not begin with a number ends the list (what follows a number is not looked at), and
-    an id that comes twice leaves nothing. Ids that the machine lacks fall away; where it has two devices, a list with
-    higher ids was written for a bigger machine: its first two are taken as present. None: the entries are UUIDs, of
-    which nothing is known.
+    an id that comes twice leaves nothing. An id that a machine with one device lacks ends it, too; where it has two, a
+    list with higher ids was written for a bigger machine: its first two are taken as present. None: the entries are
+    UUIDs, of which nothing is known.
     """
     if not text.strip():
         return ()
@@ -227,7 +227,7 @@ def visible_devices(text: str, count: int) -> tuple[int, ...] | None:
         ids.append(int(digits))
     if count > 1 and any(number >= count for number in ids):
         return tuple(ids[:count])
-    return tuple(number for number in ids if number < count)
+    return tuple(takewhile(lambda number: number < count, ids))
 
 
 def read_variable(machine: Machine, name: str, default: Value | None) -> Value:
