@@ -127,6 +127,10 @@ train, test = random_split(data, [3, 1])
 a = next(iter(DataLoader(train)))[0]  #= cpu
 b = Subset(data, [0])[0][0]  #= cpu
 c = next(iter(DataLoader(ConcatDataset([data, data]))))[0]  #= cpu
+for (d,) in train:
+    d  #= cpu
+e = [x for x, in Subset(data, [2, 0])][1]  #= cpu
+f = list(ConcatDataset([data, data]))[5][0]  #= cpu
 """,
     "zip and enumerate": """
 one = DataLoader(TensorDataset(torch.zeros(4, 2)), 2)

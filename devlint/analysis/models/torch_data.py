@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value, iterate
 from devlint.analysis.access import item as item_of
-from devlint.analysis.dispatch import Call, method_models, models
+from devlint.analysis.dispatch import Call, MethodModel, method_models, models
 from devlint.analysis.domain.ancestry import find
 from devlint.analysis.domain.derived import Kept
 from devlint.analysis.domain.values import (
@@ -335,12 +335,17 @@ def tensor_sample(machine: Machine, value: Instance, call: Call) -> Value:
     return Sequence("tuple", [item_of(machine, part, index, call.node, call.frame) for part in value.state["tensors"]])
 
 
-@method_models("torch.utils.data.TensorDataset", "__iter__")
-def tensor_samples(machine: Machine, value: Instance, call: Call) -> Value:
-    """Rows in turn."""
-    return Sequence(
-        "generator", [tensor_sample(machine, value, call.with_arguments([const(0)])) for _ in range(2)], True
-    )
+def samples_in_turn(sample: MethodModel) -> MethodModel:
+    """Datasets have no `__iter__`: Python asks them for item 0, 1 and so on."""
+
+    def iterated(machine: Machine, value: Instance, call: Call) -> Value | None:
+        samples = [sample(machine, value, call.with_arguments([const(0)])) or UNKNOWN for _ in range(2)]
+        return Sequence("generator", samples, True)
+
+    return iterated
+
+
+method_models("torch.utils.data.TensorDataset", "__iter__")(samples_in_turn(tensor_sample))
 
 
 @models("torch.utils.data.Subset", "torch.utils.data.ConcatDataset", "torch.utils.data.ChainDataset")
@@ -383,3 +388,6 @@ def subset_sample(machine: Machine, value: Instance, call: Call) -> Value:
     """A sample of the dataset behind."""
     sample = _sample(machine, value.state["dataset"], call)
     return UNKNOWN if sample is None else sample
+
+
+method_models("torch.utils.data.Subset", "__iter__")(samples_in_turn(subset_sample))

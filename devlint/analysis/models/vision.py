@@ -23,6 +23,7 @@ from devlint.analysis.domain.values import (
     constant,
     is_none,
 )
+from devlint.analysis.models.torch_data import samples_in_turn
 from devlint.analysis.pytorch.building import construct_builtin
 from devlint.analysis.pytorch.module_calls import call_by_row
 from devlint.analysis.pytorch.results import derived
@@ -139,6 +140,9 @@ def classified_sample(machine: Machine, value: Instance, call: Call) -> Value:
     given = Instance(External(PICTURE), value.site)
     image = _transformed(machine, value, "transform", given, call)
     return Sequence("tuple", [image, _transformed(machine, value, "target_transform", NUMBER, call)])
+
+
+method_models(CLASSES, "__iter__")(samples_in_turn(classified_sample))
 
 
 def _transformed(machine: Machine, value: Instance, name: str, given: Value, call: Call) -> Value:
