@@ -65,3 +65,8 @@ def test_a_class_of_torch_by_its_name() -> None:
     layer = Run(PROGRAM + "result = eval('nn.' + 'Linear')(2, 3)")["result"]
     assert isinstance(layer, Instance)
     assert layer.module is not None
+
+
+def test_what_python_warns_of_in_a_text_is_not_passed_on(recwarn: pytest.WarningsRecorder) -> None:
+    assert Run(PROGRAM + "result = eval(\"'\\\\d'\")").python("result") == "\\d"
+    assert not recwarn.list

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.access import call_value
 from devlint.analysis.dispatch import Call, models
 from devlint.analysis.domain.values import UNKNOWN, Sequence, Tensor, Value
+from devlint.analysis.pytorch.ranks import one_more
 from devlint.analysis.pytorch.results import derived
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def solve(machine: Machine, call: Call) -> Value:
 def _stacked(state: Value) -> Value:
     """A state, or each part of one, with a dimension more for the times."""
     if isinstance(state, Tensor):
-        return derived(state, None if state.rank is None else state.rank + 1)
+        return derived(state, one_more(state.rank))
     if isinstance(state, Sequence):
         return Sequence(state.kind, [_stacked(part) for part in state.items], state.open)
     return UNKNOWN

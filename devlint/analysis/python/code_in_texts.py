@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import warnings
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import attribute, call_value, item
@@ -39,7 +40,9 @@ def _parsed(call: Call) -> tuple[Const, ast.expr | None]:
     if not isinstance(text, Const) or not isinstance(text.value, str):
         return NONE, None
     try:
-        return text, ast.parse(text.value.strip(), mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what the text says, such as invalid escapes
+            return text, ast.parse(text.value.strip(), mode="eval").body
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text, None
 
