@@ -174,6 +174,8 @@ class Machine:
         self.entered: dict[int, DeviceValue | None] = {}
         self.options: set[tuple[str, int, int]] = set()
         """Where options were given a default: it knows its place."""
+        self.host_options: dict[tuple[str, int, int], str] = {}
+        """Where options were given the CPU as their default, and how they are called."""
         self.ran: set[ir.Node] = set()
         """The module classes that code which is entered by protocol called with tensors of its own, on the CPU."""
         self.sighted: set[ir.Node] = set()
@@ -427,7 +429,7 @@ class Machine:
             return
         if self.takes_first and not holds_on_any_gpu(event, facts):
             return
-        if self.gives_a_gpu and event in _OF_NAMES:
+        if self.gives_a_gpu and event in _OF_NAMES and (event is not DeviceUnavailable or facts.get("literal") is None):
             return
         root = root or site
         key = (event, root.key, facts.get("kind"), facts.get("cause"))

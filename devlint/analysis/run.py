@@ -16,7 +16,7 @@ from devlint.analysis.domain.values import DeviceValue
 from devlint.analysis.events import DeviceUnavailable, Event
 from devlint.analysis.flow.assuming import MAX_BEYOND, beyond, joint, together, usual
 from devlint.analysis.flow.choices import ChoiceKey
-from devlint.analysis.flow.users_devices import of_users
+from devlint.analysis.flow.users_devices import of_users, open_ones
 from devlint.analysis.flow.varying import may_vary
 from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import FIRST_GPU, VARIES, Machine
@@ -336,15 +336,8 @@ class _Runner:
         most = MAX_RUNS * max(budget, spent)  # a short program may drive a long one of other files
         promoted, defaults = dict(machine.promoted), dict(machine.defaults)
         unlikely = {key for key, only_results in machine.unlikely.items() if only_results}
-        everything = {} if by_protocol else of_users(machine, False)
-        given = of_users(machine, True) if everything else {}
-        later: set[ChoiceKey] = set()
-        if everything:
-            self._attempt(machine, run, budget, everything)
-            spent += machine.steps
-            later = machine.promoted.keys() - promoted.keys()
-            promoted = {**machine.promoted, **promoted}
-            defaults = {**machine.defaults, **defaults}
+        users = {} if by_protocol else of_users(machine)
+        given = open_ones(machine, users)
         asked = list(promoted)[:choices] if machine.world.device_count else []
         varying = {key for key in asked if may_vary(machine, key)}
         if asked and by_protocol and self._is_all_in_place(machine, path, count):
@@ -369,12 +362,11 @@ class _Runner:
                 if spent > most:
                     self.analysis.statistics["budget: choices"] += 1
                     break
-                assume = {**(everything if key in later else given), key: answer}
-                self._attempt(machine, run, budget, assume)
+                self._attempt(machine, run, budget, {**given, key: answer})
                 spent += machine.steps
                 if not by_protocol:
                     behind.extend(beyond(machine, {key: answer}, promoted))
-                spent += self._on_the_first(machine, run, budget, assume)
+                spent += self._on_the_first(machine, run, budget, {**given, key: answer})
         combined = [] if by_protocol else [*together(machine), *both, *behind[:MAX_BEYOND]]
         for assume in [*combined, *({key: True, VARIES: True} for key in asked if key in varying)]:
             if VARIES not in assume and any(assume.get(key) for key in unlikely):
@@ -386,6 +378,7 @@ class _Runner:
                 break
             self._attempt(machine, run, budget, {**given, **assume})
             spent += machine.steps
+        spent += self._on_users_devices(machine, run, budget, users, choices, most - spent, deadline)
         if time.monotonic() > deadline:
             raise _TooSlow
         if not by_protocol:
@@ -402,6 +395,39 @@ class _Runner:
             frozenset(machine.called) if by_protocol else frozenset(),
             frozenset(machine.touched) if by_protocol else frozenset(),
         )
+
+    def _on_users_devices(
+        self,
+        machine: Machine,
+        run: Callable[[], None],
+        budget: int,
+        users: dict[ChoiceKey, bool],
+        choices: int,
+        left: int,
+        deadline: float,
+    ) -> int:
+        """The same again with a GPU in every setting that names a device, and once more for each answer to what becomes
+        worth a run then, as long as there are steps `left`.
+
+        Returns the steps that it took.
+        """
+        if not users or left < 0:
+            return 0
+        self._attempt(machine, run, budget, users)
+        spent = machine.steps
+        promoted, defaults = list(machine.promoted)[:choices], dict(machine.defaults)
+        for key in promoted if machine.world.device_count else ():
+            for answer in (True, False):
+                if defaults.get(key) is answer:
+                    continue
+                if time.monotonic() > deadline:
+                    raise _TooSlow
+                if spent > left:
+                    self.analysis.statistics["budget: choices"] += 1
+                    return spent
+                self._attempt(machine, run, budget, {**users, key: answer})
+                spent += machine.steps
+        return spent
 
     def _on_the_first(
         self, machine: Machine, run: Callable[[], None], budget: int, assume: dict[ChoiceKey, bool]

@@ -7,6 +7,7 @@ everywhere. Which settings are devices is seen by what is done with them.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.domain.values import Const, Unknown, Value, constant
@@ -19,24 +20,45 @@ if TYPE_CHECKING:
     from devlint.analysis.flow.choices import ChoiceKey
     from devlint.analysis.machine import Machine
 
-STAYS: Final = "is the CPU unless it is given"
-"""What is noted beside it where the program itself says that it is the CPU: the base run stands for that."""
 GPU: Final = "cuda"
 
 
 def setting(machine: Machine, path: str, default: Value | None = None) -> Value:
     """What stands under the name of a setting of the user's: nothing is known, or this run takes it for a GPU."""
-    return given(machine, path, None) if (path, IS_A_GPU) in machine.assume else Unknown(path, True, default)
+    return given(machine, path, None) if _is_given(machine, path) else Unknown(path, True, default)
 
 
 def unless_given(machine: Machine, path: str, default: Value, gpu: str | None = GPU) -> Value:
-    """An option that is `default` unless it is given: one that is the CPU this run may take for a GPU."""
-    if not isinstance(default, Const) or default.value != "cpu" or gpu is None:
+    """An option that is `default` unless it is given: one that is the CPU this run may take for a GPU, if another run
+    used it as a device."""
+    if not isinstance(default, Const) or default.value != "cpu" or default.site is None or gpu is None:
         return default
     if not machine.world.device_count or machine.protocol or machine.importing:
         return default
-    machine.asked.update(((path, IS_A_GPU), (path, STAYS)))
-    return given(machine, path, default.site, gpu) if (path, IS_A_GPU) in machine.assume else default
+    if _is_given(machine, path):
+        return given(machine, path, default.site, gpu)
+    machine.host_options[default.site.key] = path
+    return default
+
+
+def note_host(machine: Machine, site: Site | None) -> None:
+    """Note that the CPU was used as a device, as the text at `site` says, which may be the default of an option."""
+    path = machine.host_options.get(site.key) if site is not None and machine.host_options else None
+    if path is not None and not _is_of_the_host(path):
+        machine.asked.add(_key(path))
+
+
+def _key(path: str) -> ChoiceKey:
+    """What stands for a setting among the conditions, however its name is spelt: `cfg["a"]` is `cfg.a`."""
+    return _ITEM.sub(r".\1", path), IS_A_GPU
+
+
+_ITEM: Final = re.compile(r"\[['\"](\w+)['\"]\]")
+
+
+def _is_given(machine: Machine, path: str) -> bool:
+    """Whether this run takes a setting for a GPU."""
+    return machine.gives_a_gpu and _key(path) in machine.assume
 
 
 def given(machine: Machine, path: str, site: Site | None, gpu: str = GPU) -> Const:
@@ -50,7 +72,7 @@ def given(machine: Machine, path: str, site: Site | None, gpu: str = GPU) -> Con
 def as_given(machine: Machine, value: Value) -> Value:
     """The GPU that this run takes a setting for, which was read before that was assumed; the value itself otherwise."""
     if value.__class__ is Unknown and isinstance(value, Unknown) and value.path is not None and value.named:
-        if (value.path, IS_A_GPU) in machine.assume:
+        if _is_given(machine, value.path):
             return given(machine, value.path, None)
     return value
 
@@ -62,15 +84,34 @@ def note_device(machine: Machine, value: Value, surely: bool) -> None:
         return
     if not value.named or value.path is None or not machine.world.device_count:
         return
-    if surely or "device" in value.path.rpartition(".")[2].lower():
-        machine.asked.add((value.path, IS_A_GPU))
+    if surely or ("device" in _word(value.path) and not _is_of_the_host(value.path)):
+        machine.asked.add(_key(value.path))
 
 
-def of_users(machine: Machine, surely_open: bool) -> dict[ChoiceKey, bool]:
-    """What a further run assumes: that each setting which was asked for a device is a GPU. `surely_open`: only those of
-    which the program says nothing."""
+def _word(path: str) -> str:
+    """The last word of the name of a setting."""
+    return _ITEM.sub(r".\1", path).rpartition(".")[2].lower()
+
+
+def _is_of_the_host(path: str) -> bool:
+    return any(word in _word(path) for word in _OF_THE_HOST)
+
+
+_OF_THE_HOST: Final = ("cpu", "host", "offload", "storage", "store")
+"""What the name of a setting says that is about where things are kept, not about where they are computed."""
+
+
+def of_users(machine: Machine) -> dict[ChoiceKey, bool]:
+    """What a further run assumes: that each setting which was asked for a device is a GPU."""
     keys = [key for key in machine.asked if isinstance(key, tuple) and len(key) == 2 and key[1] == IS_A_GPU]
-    return {key: True for key in sorted(keys) if not (surely_open and (key[0], STAYS) in machine.asked)}
+    return dict.fromkeys(sorted(keys), True)
+
+
+def open_ones(machine: Machine, users: dict[ChoiceKey, bool]) -> dict[ChoiceKey, bool]:
+    """Those of which the program says nothing: every run may assume it, so that all that is asked of one has the same
+    answer."""
+    stay = {_key(path) for path in machine.host_options.values()}
+    return {key: given for key, given in users.items() if key not in stay}
 
 
 def gpu_among(choices: list[Value] | None) -> str | None:

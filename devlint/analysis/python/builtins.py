@@ -315,7 +315,8 @@ def executed(machine: Machine, call: Call) -> Value | None:
         return NONE
     for name, value in list(names.items()):
         if isinstance(value, Const) and not name.startswith("__") and value.value is not None:
-            machine.store.put(names, name, setting(machine, name, value))
+            placed = value.value == "cpu"  # what was put there before stays, whatever the name says now
+            machine.store.put(names, name, UNKNOWN if placed else setting(machine, name, value))
     return NONE
 
 

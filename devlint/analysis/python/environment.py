@@ -24,6 +24,7 @@ from devlint.analysis.domain.values import (
     const,
 )
 from devlint.analysis.events import VisibleDevices
+from devlint.analysis.flow.users_devices import setting
 from devlint.analysis.machine import text_of
 
 if TYPE_CHECKING:
@@ -240,7 +241,7 @@ def read_variable(machine: Machine, name: str, default: Value | None) -> Value:
             return default
         if not isinstance(default, (Const, Scalar, Unknown)):
             return default
-    return Unknown(f"os.environ[{name!r}]", True, default)
+    return setting(machine, f"os.environ[{name!r}]", default)
 
 
 _DENIED: Final = {"not-in": "in", "!=": "=="}
