@@ -251,7 +251,7 @@ class Machine:
         self.telling = 0
         """How many of the handlers around, of which each would catch a device error, only tell of it and go on."""
         self.expected: list[str] = []
-        self.quiet = 0
+        self.quiet = self.texts = 0
         self.stack: list[ir.Function] = []
         self.activations: list[Activation] = []
         self.contexts: dict[ir.Function, tuple[int, int, int]] = {}

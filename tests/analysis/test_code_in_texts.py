@@ -44,9 +44,76 @@ def test_predicted(expression: str, expected: object) -> None:
     assert Run(PROGRAM + f"result = {expression}").python("result") == expected
 
 
+SCOPES = """
+where = "file"
+
+class Box:
+    where = "class"
+    seen = eval("where")
+    def method(self):
+        return eval("where")
+
+def outer():
+    where = "outer"
+    def unused():
+        return eval("where")
+    def used():
+        where
+        return eval("where")
+    class Inner:
+        seen = eval("where")
+    return unused(), used(), Inner.seen
+
+def own(where):
+    return eval("where"), [eval("word") for word in ("where",)]
+
+def set_outside():
+    global where
+    return eval("where")
+
+def local(only):
+    return [eval("only") for _ in range(1)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("(Box.seen, Box().method())", ("class", "file")),
+        ("outer()", ("file", "outer", "file")),
+        ("own('own')", ("own", ["where"])),
+        ("set_outside()", "file"),
+        ("[eval('where') for _ in range(1)]", ["file"]),
+    ],
+)
+def test_the_names_that_a_text_sees(expression: str, expected: object) -> None:
+    scope: dict[str, object] = {}
+    exec(SCOPES + f"result = {expression}", scope)
+    assert scope["result"] == expected
+    assert Run(SCOPES + f"result = {expression}").python("result") == expected
+
+
+def test_what_a_comprehension_sees_of_its_function() -> None:
+    assert Run(SCOPES + "result = local('seen')").python("result") == ["seen"]
+    assert isinstance(
+        Run(SCOPES + "def f(where):\n  return [eval('where')  for _ in range(1)][0]\nr = f('x')")["r"], Unknown
+    )
+
+
+def test_a_text_that_evaluates_itself_ends() -> None:
+    run = Run("text = 'eval(text)'\nresult = eval(text)\nagain = eval('3')")
+    assert isinstance(run["result"], Unknown)
+    assert run.python("again") == 3
+    through = Run("text = 'list(map(eval, [text]))[0]'\nresult = eval(text)\nagain = eval('3')")
+    assert through.python("again") == 3
+
+
 @pytest.mark.parametrize(
     "expression",
     [
+        "eval('boxes', globals={'boxes': 1})",
+        "eval('boxes', locals={'boxes': 1})",
+        "eval('boxes', *input())",
         "eval(input())",
         "eval('size +')",
         "eval('nobody')",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import attribute, call_value, item
 from devlint.analysis.dispatch import Call, models
@@ -13,6 +13,7 @@ from devlint.analysis.domain.plain import lift
 from devlint.analysis.domain.values import NONE, UNKNOWN, Const, Value
 from devlint.analysis.python.lookup import global_name
 from devlint.syntax import ir
+from devlint.syntax.walk import walk
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site
@@ -20,11 +21,21 @@ if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 
+_DEEPEST: Final = 4
+"""How many texts are followed that evaluate texts; one may evaluate itself."""
+
+
 @models("builtins.eval")
 def evaluated(machine: Machine, call: Call) -> Value | None:
     """`eval("nn." + name)(size)`: what a known text stands for where the call is."""
     text, tree = _parsed(call)
-    return UNKNOWN if tree is None else _value(machine, tree, text.site, call)
+    if tree is None or machine.texts == _DEEPEST:
+        return UNKNOWN
+    machine.texts += 1
+    try:
+        return _value(machine, tree, text.site, call)
+    finally:
+        machine.texts -= 1
 
 
 @models("ast.literal_eval")
@@ -36,7 +47,8 @@ def evaluated_literal(machine: Machine, call: Call) -> Value | None:
 
 def _parsed(call: Call) -> tuple[Const, ast.expr | None]:
     """The text that a call is given alone, and its expression; None where it is none, or not known."""
-    text = call.positional[0] if len(call.positional) == 1 else None
+    is_alone = len(call.positional) == 1 and not call.keywords and not call.open
+    text = call.positional[0] if is_alone else None
     if not isinstance(text, Const) or not isinstance(text.value, str):
         return NONE, None
     try:
@@ -79,13 +91,54 @@ def _called(machine: Machine, tree: ast.Call, site: Site | None, call: Call) -> 
 
 
 def _name(machine: Machine, name: str, call: Call) -> Value:
-    """A name as the call sees it; one that is bound nowhere is left alone."""
-    scope: Frame | None = call.frame
+    """A name as `eval` sees it: among the variables of the running activation, and those around that it uses itself,
+    then the file's; one that is bound nowhere is left alone."""
+    frame, namespace = call.frame, call.frame.namespace
+    is_global = name in namespace.names or name in namespace.deferred
+    if name in frame.names:
+        return frame.names[name]
+    holder = _holder(frame)
+    if name in holder.names and holder is not frame:
+        # A comprehension sees the variables that it stands among since Python 3.12, not before, and generators never.
+        is_file = holder.names is namespace.names
+        return holder.names[name] if is_file or not (is_global or _is_of_class(holder)) else UNKNOWN
+    function = holder.function
+    if function is not None and not _is_of_class(holder):
+        if name in function.body.locals:
+            return UNKNOWN  # not bound yet, or no longer
+        if _uses(function, name):
+            found = _around(holder, name)
+            if found is not None:
+                return found
+    if is_global or hasattr(builtins, name):
+        return global_name(machine, ir.Name(name, ir.NameScope.GLOBAL, call.node.at), frame)
+    return UNKNOWN
+
+
+def _holder(frame: Frame) -> Frame:
+    """The activation of the function, the class body or the file in which comprehensions stand."""
+    while frame.outer is not None and frame.outer.function is frame.function and not _is_of_class(frame):
+        frame = frame.outer
+    return frame
+
+
+def _is_of_class(frame: Frame) -> bool:
+    return frame.owner is not None and frame.names is frame.owner.fields
+
+
+def _uses(function: ir.Function, name: str) -> bool:
+    """Whether a function uses a variable of those around it."""
+    if name in function.body.nonlocals:
+        return True
+    free = (part for part in walk(function.body.statements) if isinstance(part, ir.Name) and part.id == name)
+    return any(part.scope is ir.NameScope.FREE for part in free)
+
+
+def _around(frame: Frame, name: str) -> Value | None:
+    """A variable of the functions around an activation."""
+    scope = frame.outer
     while scope is not None:
-        if name in scope.names:
+        if name in scope.names and not _is_of_class(scope):
             return scope.names[name]
         scope = scope.outer
-    namespace = call.frame.namespace
-    if name in namespace.names or name in namespace.deferred or hasattr(builtins, name):
-        return global_name(machine, ir.Name(name, ir.NameScope.GLOBAL, call.node.at), call.frame)
-    return UNKNOWN
+    return None
