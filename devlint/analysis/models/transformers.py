@@ -64,14 +64,13 @@ def _encoding(machine: Machine, call: Call, names: tuple[str, ...]) -> Value:
 
 @models(ENCODING, "transformers.BatchFeature")
 def encoding_of(machine: Machine, call: Call) -> Value:
-    """`BatchEncoding({"input_ids": ids})`: a dict whose tensors `.to()` moves in place; what is made of lists isn't
-    known."""
+    """`BatchEncoding({"input_ids": ids})`: a copy of the dict, whose tensors `.to()` moves in place; what is made of
+    lists isn't known."""
     made = Instance(External(ENCODING), machine.site(call.node, call.frame))
     data = call.argument(0, "data")
-    known = (
-        isinstance(data, Mapping) and not call.open and len(call.positional) < 2 and "tensor_type" not in call.keywords
-    )
-    made.state["data"] = data if known else Mapping({}, None, True)
+    is_alone = not call.open and len(call.positional) < 2 and "tensor_type" not in call.keywords
+    known = data if isinstance(data, Mapping) and is_alone else Mapping({}, None, True)
+    made.state["data"] = Mapping(dict(known.items), known.rest, known.open)
     return made
 
 
