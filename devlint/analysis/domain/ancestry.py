@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from devlint.analysis.domain.plain_types import asked_methods
 from devlint.analysis.domain.values import NONE, Class, External, Unknown, Value
 from devlint.semantics import libraries
+
+HANDED: Final = "handed"
+"""Under this key of its properties, a class keeps that code out of sight was given it."""
 
 
 def mro(cls: Class) -> list[Value]:

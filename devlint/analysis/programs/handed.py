@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
 from devlint.analysis.dispatch import Call
-from devlint.analysis.domain.ancestry import mro
+from devlint.analysis.domain.ancestry import HANDED, mro
 from devlint.analysis.domain.values import Class, Function, Value
 
 if TYPE_CHECKING:
@@ -18,9 +18,11 @@ _MOST: Final = 8
 
 
 def hand_over(machine: Machine, values: Iterable[Value]) -> None:
-    """Note the functions among what a library is given of which nothing is known. Those that a file names are entered
-    with the file."""
+    """Note the functions among what a library is given of which nothing is known, and the classes, to which it may add.
+    Functions that a file names are entered with the file."""
     for value in values:
+        if isinstance(value, Class):
+            machine.store.put(value.properties, HANDED, True)
         if isinstance(value, Function) and value.node.speaks and value not in machine.handed:
             is_named = value.frame.function is None and value.node.name != "<lambda>"
             if not is_named and len(machine.handed) < _MOST:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value, truth
 from devlint.analysis.dispatch import EVALUATE, Call, evaluates
-from devlint.analysis.domain.ancestry import external_bases, find, is_open_class, mro
+from devlint.analysis.domain.ancestry import HANDED, external_bases, find, is_open_class, mro
 from devlint.analysis.domain.derived import DeviceText
 from devlint.analysis.domain.dtypes import are_dtypes_apart
 from devlint.analysis.domain.plain import equal, none_of, texts_differ
@@ -160,12 +160,18 @@ _BARE_BASES: Final = frozenset({"builtins.object", "abc.ABC", "typing.Generic", 
 
 
 def _is_equal_to_itself(value: Value) -> bool:
-    """Whether an object is equal to nothing else: nothing of its class, or of what that derives from, compares."""
+    """Whether an object is equal to nothing else: nothing of its class, or of what that derives from, compares, and
+    nobody else can have added to these."""
     if not isinstance(value, Instance) or not isinstance(value.cls, Class) or is_open_class(value.cls):
         return False
     if find(value.cls, "__eq__") is not None or any(path not in _BARE_BASES for path in external_bases(value.cls)):
         return False
-    return all(cls.dataclass_fields is None for cls in mro(value.cls) if isinstance(cls, Class))
+    return not any(_may_be_compared(cls) for cls in mro(value.cls) if isinstance(cls, Class))
+
+
+def _may_be_compared(cls: Class) -> bool:
+    """Whether a class may have been given an equality: as a record, by decorators, or by code that was handed it."""
+    return cls.dataclass_fields is not None or bool(cls.node.decorators) or HANDED in cls.properties
 
 
 def _are_unlike(one: Value, other: Value) -> bool:
