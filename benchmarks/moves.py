@@ -1,9 +1,9 @@
 """What devlint misses in real programs: leave out one move at a time, and see whether anything new is told.
 
-Run with `python benchmarks/moves.py FOLDER ...`; each folder is a project. Of each some places are drawn: `.to(device)`
-and `.cuda()`, `device=` of a factory of torch, and `register_buffer`, which becomes a plain attribute. A place that is
-not told is no miss yet: some moves change nothing (of what is never used, of a loss without weights, of what follows
-its input, in code that no run reaches). Read what is printed.
+Run with `python benchmarks/moves.py FOLDER ...`; each folder is a project. Of each some places are drawn:
+`.to(device)`, `.to("cuda")` and `.cuda()`, `device=` of a factory of torch, and `register_buffer`, which becomes a
+plain attribute. A place that is not told is no miss yet: some moves change nothing (of what is never used, of a loss
+without weights, of what follows its input, in code that no run reaches). Read what is printed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import ast
 import random
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -74,8 +75,18 @@ def _is_move(node: ast.Call) -> bool:
     """Whether a call is `x.cuda(...)`, or `x.to(...)` with one argument that speaks of a device."""
     assert isinstance(node.func, ast.Attribute)
     if node.func.attr == "to":
-        return len(node.args) == 1 and not node.keywords and "device" in ast.unparse(node.args[0])
+        return len(node.args) == 1 and not node.keywords and _speaks_of_device(node.args[0])
     return node.func.attr == "cuda"
+
+
+_NAME = re.compile(r"(cpu|cuda)(:\d+)?")
+
+
+def _speaks_of_device(node: ast.expr) -> bool:
+    """Whether an expression is the name of a device, or has "device" in its text."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and _NAME.fullmatch(node.value) is not None
+    return "device" in ast.unparse(node)
 
 
 def _registers(node: ast.Call) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks import broken
 from benchmarks.moves import moves, try_out
 from tests.rules.machines import Machines
@@ -54,6 +56,27 @@ def test_what_stands_when_a_move_is_left_out(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("call", "is_move"),
+    [
+        ("x.to('cuda')", True),
+        ("x.to('cuda:1')", True),
+        ("x.to('cpu')", True),
+        ("x.to(args.device)", True),
+        ("x.cuda()", True),
+        ("x.to('cuda', torch.half)", False),
+        ("x.to('float16')", False),
+        ("x.to('cudart')", False),
+        ("x.to(torch.float16)", False),
+        ("x.to(0)", False),
+    ],
+)
+def test_what_is_a_move(tmp_path: Path, call: str, is_move: bool) -> None:
+    program = tmp_path / "main.py"
+    program.write_text(f"y = {call}\n", encoding="utf-8")
+    assert [move.left_out() for move in moves(program)] == ([b"y = x\n"] if is_move else [])
+
+
 def test_a_file_that_does_not_parse_has_none(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("x = torch.zeros(3).to(device\n")
     assert list(moves(tmp_path / "main.py")) == []
@@ -74,6 +97,7 @@ def test_what_raises_without_a_move_is_told(tmp_path: Path) -> None:
 def test_a_program_that_fails_as_it_is_is_left_alone(tmp_path: Path) -> None:
     program = tmp_path / "main.py"
     program.write_text("import torch\nx = torch.zeros(2).to('cuda').numpy()\n", encoding="utf-8")
-    machines = Machines()
-    assert list(broken.try_out(program, list(moves(program)), machines)) == []
+    found, machines = list(moves(program)), Machines()
+    assert [move.row for move in found] == [2]
+    assert list(broken.try_out(program, found, machines)) == []
     machines.close()
