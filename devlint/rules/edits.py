@@ -145,6 +145,10 @@ def is_taken_apart(context: FixContext, node: cst.CSTNode) -> bool:
     parent = context.parents(node)[0]
     if isinstance(parent, cst.Assign):
         return any(isinstance(target.target, (cst.Tuple, cst.List)) for target in parent.targets)
+    if isinstance(parent, cst.Arg):
+        return bool(parent.star)
+    if isinstance(parent, cst.WithItem):
+        return parent.asname is not None and isinstance(parent.asname.name, (cst.Tuple, cst.List))
     return isinstance(parent, (cst.Subscript, cst.StarredElement, cst.For, cst.CompFor))
 
 

@@ -172,7 +172,17 @@ def test_factory_without_a_right_fix(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "taken", ["eps, rate = load()", "[eps, _] = load()", "eps = load()[0]", "first, *eps = load()"]
+    "taken",
+    [
+        "eps, rate = load()",
+        "[eps, _] = load()",
+        "eps = load()[0]",
+        "first, *eps = load()",
+        "eps = stack(*load())",
+        "eps = stack(**load())",
+        "with load() as (eps, rate): pass",
+        "with load() as [eps, rate]: pass",
+    ],
 )
 def test_what_is_taken_apart_is_no_tensor_to_move(taken: str) -> None:
     program = Program(f"def f(std):\n    {taken}\n    return eps * std\n")
