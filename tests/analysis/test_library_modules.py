@@ -198,6 +198,12 @@ def test_batches_of_pictures_are_on_the_cpu(name: str) -> None:
     assert device_of(run, "x") == device_of(run, "y") == "cpu"
 
 
+@pytest.mark.parametrize("given", ["picture", "inpt=picture"])
+def test_an_image_is_made_of_what_is_given_by_position_or_name(given: str) -> None:
+    text = f"from PIL import Image\npicture = Image.open('a')\nx = v2.ToImage()({given})\n"
+    assert device_of(Run(SETUP + TRANSFORM + text), "x") == "cpu"
+
+
 def test_transforms_on_the_gpu() -> None:
     transform = "T.Compose([T.ToTensor(), T.Lambda(lambda x: x.to(device))])"
     text = f"data = datasets.ImageFolder('.', {transform})\nx, y = data[0]\n"

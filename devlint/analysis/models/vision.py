@@ -99,7 +99,7 @@ def apply_function(machine: Machine, value: Instance, call: Call) -> Value:
 def to_image(machine: Machine, value: Instance, call: Call) -> Value:
     """`ToImage()(picture)`: pictures and arrays become tensors of the CPU, tensors stay where they are."""
     given = call.argument(0, "inpt")
-    return _image(machine, call, "ToImage") if isinstance(given, Array) else prepare(machine, value, call)
+    return _image(machine, call, "ToImage") if isinstance(given, Array) else _prepared(machine, given, call)
 
 
 @method_models(f"{_TRANSFORMS}.preset", "__call__", "forward")
@@ -108,7 +108,10 @@ def prepare(machine: Machine, value: Instance, call: Call) -> Value:
 
     https://docs.pytorch.org/vision/stable/models.html#using-the-pre-trained-models
     """
-    given = call.argument(0, "img")
+    return _prepared(machine, call.argument(0, "img"), call)
+
+
+def _prepared(machine: Machine, given: Value | None, call: Call) -> Value:
     if isinstance(given, Tensor):
         return derived(given)
     return _image(machine, call, "transforms") if _is_picture(given) else UNKNOWN
