@@ -59,6 +59,29 @@ def below(cls):
     return [cls, *(found for heir in cls.__subclasses__() for found in below(heir))]
 g = len(below(Part))  #= 4
 """,
+    "tensors that a dict of parameters is given": """
+class Scales(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.given = nn.ParameterDict()
+        self.given["a"] = torch.zeros(3)
+        self.given.setdefault("b", torch.zeros(3))
+        self.given.update({"c": torch.zeros(3)})
+        self.given.update([("d", torch.zeros(3))])
+        for name in ("e", "f"):
+            self.given[name] = torch.zeros(3)
+        self.listed = nn.ParameterList([torch.zeros(3)])
+        self.listed[0] = torch.zeros(3)
+net = Scales().to(device)
+a = net.given["a"]  #= gpu
+b = net.given["b"]  #= gpu
+c = net.given["c"]  #= gpu
+d = net.given["d"]  #= gpu
+e = net.given["e"]  #= gpu
+f = net.listed[0]  #= gpu
+g = len(list(net.parameters()))  #= 7
+torch.zeros(3, device=device) + net.given["a"] + net.given["c"]
+""",
     "layers given after a move": """
 class Late(nn.Module):
     def __init__(self):

@@ -10,7 +10,8 @@ from devlint.analysis.domain.ancestry import find
 from devlint.analysis.domain.module_state import HIDDEN, ModuleState
 from devlint.analysis.domain.values import Bound, Const, Instance, Value
 from devlint.analysis.python.classes import modelled
-from devlint.analysis.pytorch.modules import add_unnamed, is_dictionary
+from devlint.analysis.pytorch.building import parameter_of
+from devlint.analysis.pytorch.modules import add_unnamed, builtin_path, is_dictionary
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -60,6 +61,8 @@ def _assign_member(
     machine: Machine, value: Instance, module: ModuleState, index: Value, new: Value, node: ir.Node, frame: Frame
 ) -> None:
     """`layers[0] = layer` and `layers["name"] = layer` of a container of modules."""
+    if builtin_path(value) in ("torch.nn.ParameterDict", "torch.nn.ParameterList"):
+        new = parameter_of(new)
     if isinstance(index, Const) and HIDDEN in value.fields:
         assign_attribute(machine, value, str(index.value), new, node, frame)
     elif isinstance(index, Const) and isinstance(index.value, str):

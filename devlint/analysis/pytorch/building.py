@@ -256,7 +256,7 @@ def _fill_container(machine: Machine, instance: Instance, path: str, call: Call)
             if isinstance(present(item), (Instance, Tensor)):
                 _register(machine, instance, str(index), item, call)  # among others, that are not known
     if items is not None and path == "torch.nn.ParameterList":
-        items = [_as_parameter(machine, item, call) for item in items]
+        items = [parameter_of(item) for item in items]
     machine.store.set(module, "children", None if items is None else [present(item) for item in items])
 
 
@@ -275,9 +275,11 @@ def _register(machine: Machine, instance: Instance, name: str, value: Value, cal
     machine.store.put(instance.fields, name, value)
 
 
-def _as_parameter(machine: Machine, value: Value, call: Call) -> Value:
+def parameter_of(value: Value) -> Value:
+    """What a ParameterList or ParameterDict holds of what it is given: plain tensors are made parameters."""
     if isinstance(value, Tensor) and not value.is_parameter:
-        made = Tensor(value.device, value.rank, value.origin, is_parameter=True)
+        made = Tensor(value.device, value.rank, value.origin, is_parameter=True, dtype=value.dtype, size=value.size)
+        made.assumed, made.behind = value.assumed, value.behind
         made.requires_grad = True
         return made
     return value

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.access import item
 from devlint.analysis.dispatch import Call, on
 from devlint.analysis.domain.values import NONE, UNKNOWN, Instance, Sequence, Value, constant, present
-from devlint.analysis.pytorch.building import given_by_name
+from devlint.analysis.pytorch.building import given_by_name, parameter_of
 from devlint.analysis.pytorch.module_methods import BASE
 from devlint.analysis.pytorch.modules import (
     add_unnamed,
@@ -36,6 +36,7 @@ def _dictionary(machine: Machine, value: Instance, name: str, call: Call) -> Val
 
 
 def _put(machine: Machine, value: Instance, key: str, part: Value, call: Call) -> None:
+    part = parameter_of(part) if builtin_path(value) == "torch.nn.ParameterDict" else part
     register_attribute(machine, value, key, part, call.node, call.frame)
     machine.store.epoch += 1
     machine.store.put(value.fields, key, part)
@@ -71,7 +72,8 @@ def _update(machine: Machine, value: Instance, name: str, call: Call) -> Value:
     if given.open:
         machine.store.set(value.module, "unsure", True)
     if given.rest is not None:
-        add_unnamed(machine, value, given.rest, call.node, call.frame)
+        rest = parameter_of(given.rest) if builtin_path(value) == "torch.nn.ParameterDict" else given.rest
+        add_unnamed(machine, value, rest, call.node, call.frame)
     return NONE
 
 
