@@ -59,6 +59,37 @@ def below(cls):
     return [cls, *(found for heir in cls.__subclasses__() for found in below(heir))]
 g = len(below(Part))  #= 4
 """,
+    "what classes derive from": """
+class Base:
+    device = "cpu"
+class Mixin(object):
+    extra = 1
+class Both(Base, Mixin):
+    own = 2
+class Net(nn.Module):
+    pass
+a = Base.__bases__[0] is object  #= True
+b = len(Base.__mro__)  #= 2
+c = Both.__mro__[-1] is object  #= True
+d = len(Both.mro())  #= 4
+e = Both.__bases__[1].extra  #= 1
+f = [cls.__name__ for cls in Both.__mro__][:3]  #= ['Both','Base','Mixin']
+g = [getattr(cls, "device", None) for cls in Both.__mro__][3]  #= None ?
+h = Net.__mro__[2] is object  #= True
+i = len(Base.__bases__[0].__bases__)  #= 0 ?
+names = set()
+for cls in Both.__mro__:
+    names.update(vars(cls))
+for cls in type(Both()).mro():
+    names.update(cls.__dict__)
+j = "own" in names  #= True ?
+kept = {}
+for cls in reversed(Both.__mro__):
+    kept.update(getattr(cls, "__annotations__", {}))
+k = len(kept)  #= 0 ?
+l = [cls for cls in Both.__mro__ if "device" in cls.__dict__][0].__name__  #= 'Base'
+m = [cls.__name__ for cls in Both.__mro__ if cls is not object]  #= ['Both','Base','Mixin']
+""",
     "tensors that a dict of parameters is given": """
 class Scales(nn.Module):
     def __init__(self):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from devlint.analysis.domain.plain_types import asked_methods
-from devlint.analysis.domain.values import NONE, Class, External, Unknown, Value
+from devlint.analysis.domain.values import NONE, Class, External, Sequence, Unknown, Value
 from devlint.semantics import libraries
 
 HANDED: Final = "handed"
@@ -23,6 +23,26 @@ def mro(cls: Class) -> list[Value]:
                 order.append(ancestor)
         cls.order = order
     return cls.order
+
+
+_OBJECT: Final = External("builtins.object")
+_JUST_OBJECTS: Final = frozenset({"builtins.object", "torch.nn.Module", "abc.ABC", "typing.Generic"})
+"""External classes that derive from nothing but `object`."""
+
+
+def whole_order(cls: Class) -> Sequence:
+    """`cls.__mro__`: `object` comes last. Open where an ancestor may have others of its own."""
+    order = [one for one in mro(cls) if not (isinstance(one, External) and one.path == _OBJECT.path)]
+    known = all(
+        isinstance(one, Class) or (isinstance(one, External) and libraries.canonical(one.path) in _JUST_OBJECTS)
+        for one in order
+    )
+    return Sequence("tuple", [*order, _OBJECT] if known else order, not known)
+
+
+def bases_of(cls: Class) -> Sequence:
+    """`cls.__bases__`: `object` where the class names none."""
+    return Sequence("tuple", list(cls.bases) or [_OBJECT])
 
 
 def find(cls: Value, name: str) -> tuple[Value, Value] | None:

@@ -19,7 +19,16 @@ from devlint.analysis.dispatch import (
     MethodModel,
     on,
 )
-from devlint.analysis.domain.ancestry import external_bases, find, is_module_class, is_open_class, is_subclass, mro
+from devlint.analysis.domain.ancestry import (
+    bases_of,
+    external_bases,
+    find,
+    is_module_class,
+    is_open_class,
+    is_subclass,
+    mro,
+    whole_order,
+)
 from devlint.analysis.domain.derived import Unbuilt
 from devlint.analysis.domain.dtypes import dtype_library
 from devlint.analysis.domain.module_state import ModuleState
@@ -372,7 +381,7 @@ def class_attribute(machine: Machine, value: Class, name: str, node: ir.Node, fr
     if name in ("__subclasses__", "mro"):
         return Bound(External(f"builtins.type.{name}"), value)
     if name in ("__mro__", "__bases__"):
-        return Sequence("tuple", list(mro(value) if name == "__mro__" else value.bases))
+        return whole_order(value) if name == "__mro__" else bases_of(value)
     for path in external_bases(value):
         if name in CLASS_METHODS.get(path, ()):
             return Bound(External(f"{path}.{name}"), value)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import ANY_NAME, assign_attribute, attribute, call_method, has_attribute, path_of
 from devlint.analysis.dispatch import Call, method_models, models
-from devlint.analysis.domain.ancestry import is_module_class, is_open_class, is_subclass, mro
+from devlint.analysis.domain.ancestry import is_module_class, is_open_class, is_subclass, mro, whole_order
 from devlint.analysis.domain.values import (
     BOOL,
     NONE,
@@ -108,7 +108,10 @@ def subclasses(machine: Machine, call: Call) -> Value | None:
 def order_of_classes(machine: Machine, call: Call) -> Value | None:
     """`C.mro()`."""
     cls = call.positional[0]
-    return Sequence("list", list(mro(cls))) if isinstance(cls, Class) else None
+    if not isinstance(cls, Class):
+        return None
+    order = whole_order(cls)
+    return Sequence("list", order.items, order.open)
 
 
 @models("builtins.isinstance")
