@@ -82,7 +82,8 @@ class State:
     `passes`: the devices of losses that had one, "" for one that is not known. `deterministic`: what the program last
     gave `use_deterministic_algorithms`. `imported`: the files of the project that were imported, which happens once.
     `replaced`: what the program has put in the place of names of libraries (a new dict each time). `makes_leaves`: the
-    run is inside `with torch.no_grad()`, so that what is computed is a leaf.
+    run is inside `with torch.no_grad()`, so that what is computed is a leaf. `strangers`: files or classes may have
+    been made known to Python that are not in sight (an import by a name that is not known); never taken back.
     """
 
     __slots__ = (
@@ -108,6 +109,7 @@ class State:
         "imported",
         "replaced",
         "makes_leaves",
+        "strangers",
     )
 
     def __init__(self) -> None:
@@ -133,3 +135,4 @@ class State:
         self.imported: frozenset[str] = frozenset()
         self.replaced: dict[str, Value] = {}
         self.makes_leaves = False
+        self.strangers = False

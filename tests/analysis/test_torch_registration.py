@@ -90,6 +90,37 @@ k = len(kept)  #= 0 ?
 l = [cls for cls in Both.__mro__ if "device" in cls.__dict__][0].__name__  #= 'Base'
 m = [cls.__name__ for cls in Both.__mro__ if cls is not object]  #= ['Both','Base','Mixin']
 """,
+    "classes that a call of type makes, among the subclasses": """
+class Base:
+    pass
+class First(Base):
+    place = "cpu"
+Second = type("Second", (Base,), {"place": str(device)})
+a = len(Base.__subclasses__())  #= 2
+moved = [cls for cls in Base.__subclasses__() if cls.place != "cpu"]
+net = nn.Linear(2, 2)
+if moved:
+    net.to(moved[0].place)
+w = net.weight  #= gpu
+net(torch.zeros(1, 2, device=device))
+""",
+    "subclasses of files that are not in sight": """
+import importlib, os, sys
+class Base:
+    pass
+class Known(Base):
+    pass
+before = len(Base.__subclasses__())  #= 1
+for name in os.environ.get("PLUGINS", "").split():
+    importlib.import_module(name)
+a = len(Base.__subclasses__())  #= 1 ?
+class Empty:
+    pass
+b = len(Empty.__subclasses__())  #= 0 ?
+made = (Empty.__subclasses__() or [Known])[0]()
+net = nn.Linear(2, 2).to(device)
+net(torch.zeros(1, 2).to(device)) + torch.zeros(2)  # DEV301: gpu1 gpu2
+""",
     "tensors that a dict of parameters is given": """
 class Scales(nn.Module):
     def __init__(self):

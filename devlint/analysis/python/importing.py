@@ -125,6 +125,7 @@ def import_module_call(machine: Machine, call: Call) -> Value:
     """`import_module("package.name")`, `import_module(".name", package)`."""
     name = text_of(call.argument(0, "name"))
     if name is None:
+        machine.state.strangers = True
         return UNKNOWN
     rest = name.lstrip(".")
     level = len(name) - len(rest)
@@ -133,9 +134,12 @@ def import_module_call(machine: Machine, call: Call) -> Value:
     package = text_of(call.argument(1, "package"))
     namespace = call.frame.namespace
     if package is None:
+        machine.state.strangers = True
         return UNKNOWN
     if package == namespace.package:  # `__package__`, of which the last part alone is kept
-        return machine.project.import_module(machine, rest, level, namespace) or UNKNOWN
+        known = machine.project.import_module(machine, rest, level, namespace)
+        machine.state.strangers |= known is None
+        return known or UNKNOWN
     parts = package.split(".")
     above = parts[: len(parts) - level + 1]
     return _imported(machine, ".".join([*above, rest] if rest else above), namespace) if above else UNKNOWN
@@ -147,6 +151,7 @@ def import_call(machine: Machine, call: Call) -> Value:
     name = text_of(call.argument(0, "name"))
     level = call.argument(4, "level")
     if name is None or (level is not None and constant(level) != 0):
+        machine.state.strangers = True
         return UNKNOWN
     named = call.argument(3, "fromlist")
     found = _imported(machine, name, call.frame.namespace)
@@ -159,6 +164,7 @@ def _imported(machine: Machine, name: str, importer: Namespace) -> Value:
     """The file of the project or the external module that an absolute name means."""
     found = machine.project.import_module(machine, name, 0, importer) if name else None
     if found is None:
+        machine.state.strangers = True
         _note_need(machine, name, importer.path)
         return External(name)
     return found

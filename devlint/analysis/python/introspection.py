@@ -85,7 +85,10 @@ def type_call(machine: Machine, call: Call) -> Value | None:
         known = text_of(name)
         if known is not None and isinstance(bases, Sequence) and isinstance(fields, Mapping) and not bases.open:
             members = {key: item for key, item in fields.items.items() if isinstance(key, str)}
-            return make_class(call, known, list(bases.items), members)
+            made = make_class(call, known, list(bases.items), members)
+            note_heir(machine, made)
+            return made
+        machine.state.strangers = True
     return UNKNOWN
 
 
@@ -95,13 +98,25 @@ def make_class(call: Call, name: str, bases: list[Value], members: dict[str, Val
     return Class(name, bases, members, call.frame, node)
 
 
+def note_heir(machine: Machine, cls: Class) -> None:
+    """Tell the classes that a new class derives from that it does."""
+    for base in cls.bases:
+        if isinstance(base, Class):
+            machine.store.set(base, "heirs", [*base.heirs, cls])
+
+
 @models("builtins.type.__subclasses__")
 def subclasses(machine: Machine, call: Call) -> Value | None:
-    """`Base.__subclasses__()`: those that were defined so far. Code that nobody in sight calls may find more."""
+    """`Base.__subclasses__()`: those that were defined so far. There may be more where code that is not in sight may
+    have defined some, as in code that nobody in sight calls; who asks a class of which no heir is in sight, and which
+    is itself none, expects some."""
     cls = call.positional[0]
-    if not isinstance(cls, Class) or (machine.protocol and not cls.heirs):
+    if not isinstance(cls, Class):
         return None
-    return Sequence("list", list(cls.heirs), machine.protocol)
+    is_open = machine.protocol or machine.state.strangers
+    if not cls.heirs and (is_open or not any(isinstance(base, Class) for base in cls.bases)):
+        return None
+    return Sequence("list", list(cls.heirs), is_open)
 
 
 @models("builtins.type.mro")

@@ -52,6 +52,7 @@ from devlint.analysis.python.enumerations import make_members
 from devlint.analysis.python.expressions import evaluate_call, function_value
 from devlint.analysis.python.importing import TYPE_CHECKING_NAMES, defer_imports
 from devlint.analysis.python.instances import instance_method
+from devlint.analysis.python.introspection import note_heir
 from devlint.analysis.python.metaclasses import inherit_metaclass, take_metaclass
 from devlint.analysis.pytorch.checks import note_assertion, note_raise, raises
 from devlint.analysis.pytorch.device_names import tell_missing_key
@@ -476,8 +477,7 @@ def class_definition(machine: Machine, node: ir.Class, frame: Frame) -> None:
             name_fields(value, annotated_fields(node))
         if isinstance(base, Class) and base.dataclass_fields is not None and value.dataclass_fields is None:
             value.dataclass_fields = list(base.dataclass_fields)
-        if isinstance(base, Class):
-            machine.store.set(base, "heirs", [*base.heirs, value])
+    note_heir(machine, value)
     inherit_metaclass(value)
     if value.properties.get("enum"):
         make_members(machine, value)
