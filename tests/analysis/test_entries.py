@@ -400,6 +400,48 @@ class Watch(L.Callback):
 trainer = L.Trainer(accelerator="gpu", callbacks=[Watch(3)])
 trainer.fit(Net(), [])
 """,
+    "callbacks of a trainer, in the order in which they are called": """
+import lightning as L
+class Net(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+    def forward(self, x):
+        return self.layer(x)
+    def training_step(self, batch, index):
+        return self.layer(batch[0]).sum()
+    def validation_step(self, batch, index):
+        return self.layer(batch[0]).sum()
+class Moved(L.Callback):
+    def __init__(self):
+        self.mean = torch.zeros(2)
+        self.shift = torch.zeros(2)
+        self.probe = torch.zeros(1, 2)
+        self.late = torch.zeros(1, 2)
+    def setup(self, trainer, pl_module, stage):
+        self.shift = torch.zeros(2, device=pl_module.device)
+    def on_fit_start(self, trainer, pl_module):
+        self.mean = self.mean.to(pl_module.device)
+    def on_sanity_check_start(self, trainer, pl_module):
+        self.probe = self.probe.to(pl_module.device)
+    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        self.mean = self.mean + batch[0].mean(0) + self.shift
+    def on_validation_epoch_end(self, trainer, pl_module):
+        pl_module(self.probe)
+        pl_module(self.late)  # DEV302: gpu1 gpu2
+    def on_fit_end(self, trainer, pl_module):
+        self.late = self.late.to(pl_module.device)
+class Export(L.Callback):
+    def on_train_end(self, trainer, pl_module):
+        pl_module.cpu()
+        pl_module(torch.zeros(1, 2))
+    def on_validation_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+        pl_module(batch[0])
+    def on_fit_end(self, trainer, pl_module):
+        pl_module(torch.zeros(1, 2, device=pl_module.device))
+trainer = L.Trainer(accelerator="gpu", callbacks=[Export(), Moved()])
+trainer.fit(Net(), [])
+""",
     "a flag of the constructor": """
 class Actor(nn.Module):
     def __init__(self, width, scaled=False, plain=True):

@@ -116,8 +116,32 @@ _RUN = {
     "predict": ("predict_step",),
 }
 _ACCELERATORS = ("gpu", "cuda", "auto")
-_CALLED: Final = ("start", "epoch_start", "batch_start", "batch_end", "epoch_end", "end")
-"""The hooks of a callback that are called while the module is on the accelerator, in order."""
+_BEFORE: Final = (
+    "on_fit_start",
+    "on_pretrain_routine_start",
+    "on_pretrain_routine_end",
+    "on_sanity_check_start",
+    "on_sanity_check_end",
+)
+_IN_A_STEP: Final = (
+    "on_before_zero_grad",
+    "on_before_backward",
+    "on_after_backward",
+    "on_before_optimizer_step",
+)
+_BEGUN: Final = ("start", "epoch_start", "batch_start", "batch_end")
+_ENDED: Final = ("epoch_end", "end")
+
+
+def _hooks_of_callbacks(steps: tuple[str, ...]) -> list[str]:
+    """The hooks of a callback that are called beside these steps, in order. An epoch is validated before it ends."""
+    runs = ["train" if step == "training_step" else step.removesuffix("_step") for step in steps]
+    around = [f"on_{run}_{name}" for run in runs for name in _BEGUN]
+    around += [f"on_{run}_{name}" for run in reversed(runs) for name in _ENDED]
+    if runs[0] == "train":
+        around[3:3] = _IN_A_STEP
+        around = [*_BEFORE, *around, "on_fit_end"]
+    return ["setup", *around]
 
 
 def _runs(steps: tuple[str, ...]) -> Callable[[Machine, Instance, Call], Value | None]:
@@ -158,20 +182,17 @@ def _run_callback(
     from devlint.analysis.programs.entries import accelerator
 
     device = accelerator(machine)
-    move_module(machine, module, device, call.node, call.frame)
-    for step in steps:
-        run = "train" if step == "training_step" else step.removesuffix("_step")
-        for name in _CALLED:
-            found = find(callback.cls, f"on_{run}_{name}")
-            if found is None or not isinstance(found[0], Function):
-                continue
-            names = found[0].node.parameters.positional[3:]
-            given: list[Value] = [trainer, module]
-            for parameter in names:
-                if parameter in found[0].defaults:
-                    break
-                given.append(_hook_argument(machine, parameter, device, call))
-            call_value(machine, Bound(found[0], callback), Call(given, {}, call.node, call.frame))
+    for name in _hooks_of_callbacks(steps):
+        found = find(callback.cls, name)
+        if found is None or not isinstance(found[0], Function):
+            continue
+        move_module(machine, module, device, call.node, call.frame)  # other hooks may have moved it
+        given: list[Value] = [trainer, module]
+        for parameter in found[0].node.parameters.positional[3:]:
+            if parameter in found[0].defaults:
+                break
+            given.append(_hook_argument(machine, parameter, device, call))
+        call_value(machine, Bound(found[0], callback), Call(given, {}, call.node, call.frame))
 
 
 for _name, _steps in _RUN.items():
