@@ -420,6 +420,7 @@ class Moved(L.Callback):
         self.late = torch.zeros(1, 2)
     def setup(self, trainer, pl_module, stage):
         self.shift = torch.zeros(2, device=pl_module.device)
+        pl_module(torch.zeros(1, 2))
     def on_fit_start(self, trainer, pl_module):
         self.mean = self.mean.to(pl_module.device)
     def on_sanity_check_start(self, trainer, pl_module):

@@ -186,13 +186,16 @@ def _run_callback(
         found = find(callback.cls, name)
         if found is None or not isinstance(found[0], Function):
             continue
-        move_module(machine, module, device, call.node, call.frame)  # other hooks may have moved it
+        at = None if name == "setup" else device  # it is called before the module is moved, from wherever that was
+        move_module(machine, module, at, call.node, call.frame)  # other hooks may have moved it
         given: list[Value] = [trainer, module]
         for parameter in found[0].node.parameters.positional[3:]:
             if parameter in found[0].defaults:
                 break
             given.append(_hook_argument(machine, parameter, device, call))
         call_value(machine, Bound(found[0], callback), Call(given, {}, call.node, call.frame))
+        if at is None:
+            move_module(machine, module, device, call.node, call.frame)
 
 
 for _name, _steps in _RUN.items():
