@@ -176,6 +176,8 @@ class Machine:
         """Where options were given a default: it knows its place."""
         self.host_options: dict[tuple[str, int, int], str] = {}
         """Where options were given the CPU as their default, and how they are called."""
+        self.no_devices: set[str] = set()
+        """How options are called that take no name of a device."""
         self.ran: set[ir.Node] = set()
         """The module classes that code which is entered by protocol called with tensors of its own, on the CPU."""
         self.sighted: set[ir.Node] = set()

@@ -28,6 +28,12 @@ def setting(machine: Machine, path: str, default: Value | None = None) -> Value:
     return given(machine, path, None) if _is_given(machine, path) else Unknown(path, True, default)
 
 
+def no_device(machine: Machine, path: str, default: Value | None = None) -> Value:
+    """What stands under the name of an option that takes no name of a device: a number, or one of other words."""
+    machine.no_devices.add(path)
+    return Unknown(path, True, default)
+
+
 def unless_given(machine: Machine, path: str, default: Value, gpu: str | None = GPU) -> Value:
     """An option that is `default` unless it is given: one that is the CPU this run may take for a GPU, if another run
     used it as a device."""
@@ -82,7 +88,7 @@ def note_device(machine: Machine, value: Value, surely: bool) -> None:
     that its name may be any."""
     if value.__class__ is not Unknown or not isinstance(value, Unknown) or machine.protocol or machine.importing:
         return
-    if not value.named or value.path is None or not machine.world.device_count:
+    if not value.named or value.path is None or not machine.world.device_count or value.path in machine.no_devices:
         return
     if surely or ("device" in _word(value.path) and not _is_of_the_host(value.path)):
         machine.asked.add(_key(value.path))

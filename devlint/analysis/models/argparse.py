@@ -27,7 +27,7 @@ from devlint.analysis.domain.values import (
 from devlint.analysis.events import Choice
 from devlint.analysis.flow.gpu_numbers import read, says_which
 from devlint.analysis.flow.option_names import is_gpu_flag, speaks_of_gpu
-from devlint.analysis.flow.users_devices import GPU, gpu_among, setting, unless_given
+from devlint.analysis.flow.users_devices import GPU, gpu_among, no_device, setting, unless_given
 from devlint.analysis.machine import ON_THE_CPU, text_of
 from devlint.analysis.models.command_lines import (
     FLAGS,
@@ -303,7 +303,7 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
     path = f"{name}.{option.dest}"
     default = option.default
     if option.required:
-        return setting(machine, path) if _may_name_gpu(option) else Unknown(path, True)
+        return setting(machine, path) if _may_name_gpu(option) else no_device(machine, path)
     if _is_set_for_good(option):
         return default
     if option.kind in ("store_true", "store_false", "optional", "store_const", "count"):
@@ -314,7 +314,7 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
     if is_none(default) or constant(default) == "":
         if _may_name_gpu(option):
             return setting(machine, path, default)
-        return Unknown(path, True, default)  # left away, or given: both are what the option is there for
+        return no_device(machine, path, default)  # left away, or given: both are what the option is there for
     if option.offers_cpu and isinstance(default, Const) and not machine.world.device_count:
         machine.asked.add(ON_THE_CPU)
         if machine.is_on_the_cpu:

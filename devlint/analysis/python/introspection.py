@@ -110,7 +110,7 @@ def subclasses(machine: Machine, call: Call) -> Value | None:
     """`Base.__subclasses__()`: those that were defined so far. There may be more where code that is not in sight may
     have defined some, as in code that nobody in sight calls; who asks a class of which no heir is in sight, and which
     is itself none, expects some."""
-    cls = call.positional[0]
+    cls = call.positional[0] if call.positional else None
     if not isinstance(cls, Class):
         return None
     is_open = machine.protocol or machine.state.strangers
@@ -122,7 +122,7 @@ def subclasses(machine: Machine, call: Call) -> Value | None:
 @models("builtins.type.mro")
 def order_of_classes(machine: Machine, call: Call) -> Value | None:
     """`C.mro()`."""
-    cls = call.positional[0]
+    cls = call.positional[0] if call.positional else None
     if not isinstance(cls, Class):
         return None
     order = whole_order(cls)
