@@ -416,9 +416,10 @@ class _Runner:
         self._attempt(machine, run, budget, users)
         spent = machine.steps
         promoted, defaults = list(machine.promoted)[:choices], dict(machine.defaults)
+        unlikely = {key for key, only_results in machine.unlikely.items() if only_results}
         for key in promoted if machine.world.device_count else ():
             for answer in (True, False):
-                if defaults.get(key) is answer:
+                if defaults.get(key) is answer or (answer and key in unlikely):
                     continue
                 if time.monotonic() > deadline:
                     raise _TooSlow
