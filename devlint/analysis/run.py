@@ -8,43 +8,31 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 from devlint.analysis import rooms as _rooms  # registers every room
 from devlint.analysis.domain.values import DeviceValue
 from devlint.analysis.events import DeviceUnavailable, Event
-from devlint.analysis.flow.assuming import MAX_BEYOND, beyond, joint, together, usual
-from devlint.analysis.flow.choices import ChoiceKey
-from devlint.analysis.flow.users_devices import of_users, open_ones
-from devlint.analysis.flow.varying import may_vary
 from devlint.analysis.frames import Namespace
-from devlint.analysis.machine import FIRST_GPU, VARIES, Machine
+from devlint.analysis.machine import Machine
 from devlint.analysis.programs.driving import Driving
 from devlint.analysis.programs.entries import Entry, is_for_tests, is_private_class, protocol_entries
 from devlint.analysis.programs.executing import module_name, repeat_defaults, run_body, run_file
+from devlint.analysis.programs.exploring import Exploration, TooSlow, newest
 from devlint.analysis.programs.handed import run_handed
 from devlint.analysis.programs.hearsay import speaks_of_cuda
-from devlint.analysis.programs.outcomes import MAIN, Outcome, Pass, called_by_roots, stands, take_imports, taken_over
+from devlint.analysis.programs.outcomes import MAIN, Pass, called_by_roots, stands, take_imports, taken_over
 from devlint.analysis.programs.sameness import are_the_same
 from devlint.analysis.project import Project
 from devlint.analysis.python.settings import forget_settings
 from devlint.analysis.reading import NEEDS_GPU, settle, weigh_evidence
-from devlint.analysis.signals import Crash, OutOfBudget
 from devlint.analysis.state import State
-from devlint.analysis.store import Delta
 from devlint.syntax import ir
 from devlint.syntax.stacks import is_compiled, on_large_stack
 from devlint.worlds import WORLDS, World
 
 assert _rooms
-
-MAX_CHOICES_PROGRAM = 4
-PROGRAM_ENDURANCE = 4
-"""How many budgets a run of a whole program may take: what a large network does before it is trained takes several."""
-MAX_CHOICES_ENTRY = 3
-MAX_RUNS = 3
-"""How many times the cost of the first run, or its budget, the runs for answers may take before no more is begun."""
 
 _COLLECT: Final = (100_000, 20, 100)
 """When garbage is looked for: activations and functions hold each other, so that counting references frees few."""
@@ -136,7 +124,6 @@ class _Runner:
         self.project = project
         self.wanted = wanted
         self.options = options
-        self.endurance = 1
         self.analysis = analysis
         self.targets = [path for path in targets if project.module(path) is not None]
         self.failed: set[str] = set()
@@ -208,13 +195,13 @@ class _Runner:
             if among is not None or last is None or not taken_over(path, last, now):
                 count = len(now.machine.visited)
                 self._run_entries(path, last, now, deadline, among)
-                new = _newest(now.machine.visited, count)
+                new = newest(now.machine.visited, count)
                 for node in self.driving.tried_out(path, new):
                     now.machine.visited.pop(node)
-                now.reached[path] = now.reached.get(path, ()) + _newest(now.machine.visited, count)
+                now.reached[path] = now.reached.get(path, ()) + newest(now.machine.visited, count)
         except RecursionError:
             self._fail(path, "its analysis nests too deeply")
-        except _TooSlow:
+        except TooSlow:
             self._fail(path, f"its analysis ran past its limit of {timeout:g} seconds")
         except Exception as error:
             if _raise_faults:
@@ -253,9 +240,7 @@ class _Runner:
                 run_handed(machine, path)
 
             earlier = None if last is None else last.outcomes.get(path, {}).get(MAIN)
-            outcomes[MAIN] = self._explore(
-                machine, run_program, budget, MAX_CHOICES_PROGRAM, deadline, path, earlier, keep=True
-            )
+            outcomes[MAIN] = self._runs(machine, run_program, budget, deadline, path, True).explore(path, earlier)
             if self.driving.is_self_test(path):
                 for node in outcomes[MAIN].reached:
                     machine.visited.pop(node, None)
@@ -301,197 +286,24 @@ class _Runner:
 
             steps = 1000 + 15 * entry.rows
             earlier = None if last is None else last.outcomes.get(path, {}).get(entry.key)
-            outcomes[entry.key] = self._explore(
-                machine, run_entry, steps, MAX_CHOICES_ENTRY, deadline, path, earlier, keep=False
-            )
+            outcomes[entry.key] = self._runs(machine, run_entry, steps, deadline, path, False).explore(path, earlier)
 
     def _events_of_imports(self, machine: Machine, path: str) -> Iterable[Event]:
         """What was told of the files that a file imports, when they were imported."""
         for inner in self.driving.imports.get(path, ()):
             yield from machine.import_events.get(inner, {}).values()
 
-    def _explore(
-        self,
-        machine: Machine,
-        run: Callable[[], None],
-        budget: int,
-        choices: int,
-        deadline: float,
-        path: str,
-        earlier: Outcome | None,
-        keep: bool,
-    ) -> Outcome:
-        """The base run joins; then one run for each answer of each promoted choice, one at a time.
-
-        `keep`: what a program wrote stays. `earlier` is what the same entry gave in the world before.
-        """
-        by_protocol = not keep
-        self.endurance = 1 if by_protocol else PROGRAM_ENDURANCE
-        count = len(machine.visited)
-        machine.events, machine.consulted, machine.evidence = {}, set(), {}
-        machine.launched, machine.called = False, set()
-        machine.met, machine.pairs, machine.touched = set(), {}, set()
-        base = self._attempt(machine, run, budget, {}, not by_protocol)
-        spent = machine.steps
-        most = MAX_RUNS * max(budget, spent)  # a short program may drive a long one of other files
-        promoted, defaults = dict(machine.promoted), dict(machine.defaults)
-        unlikely = {key for key, only_results in machine.unlikely.items() if only_results}
-        users = {} if by_protocol else of_users(machine)
-        given = open_ones(machine, users)
-        asked = list(promoted)[:choices] if machine.world.device_count else []
-        varying = {key for key in asked if may_vary(machine, key)}
-        if asked and by_protocol and self._is_all_in_place(machine, path, count):
-            asked = []
-        both = joint(machine, asked)
-        spent += self._on_the_first(machine, run, budget, {})
-        left_alone = {} if by_protocol else usual(machine, asked)
-        if (
-            len(left_alone) > 1
-            and spent <= most
-            and any(defaults.get(key) is not answer for key, answer in left_alone.items())
-        ):
-            self._attempt(machine, run, budget, left_alone)
-            spent += machine.steps
-        behind: list[dict[ChoiceKey, bool]] = []
-        for key in asked:
-            for answer in (True, False):
-                if defaults.get(key) is answer or (answer and key in unlikely):
-                    continue
-                if time.monotonic() > deadline:
-                    raise _TooSlow
-                if spent > most:
-                    self.analysis.statistics["budget: choices"] += 1
-                    break
-                self._attempt(machine, run, budget, {**given, key: answer})
-                spent += machine.steps
-                if not by_protocol:
-                    behind.extend(beyond(machine, {key: answer}, promoted))
-                spent += self._on_the_first(machine, run, budget, {**given, key: answer})
-        combined = [] if by_protocol else [*together(machine), *both, *behind[:MAX_BEYOND]]
-        for assume in [*combined, *({key: True, VARIES: True} for key in asked if key in varying)]:
-            if VARIES not in assume and any(assume.get(key) for key in unlikely):
-                continue
-            if time.monotonic() > deadline:
-                raise _TooSlow
-            if spent > most:
-                self.analysis.statistics["budget: choices"] += 1
-                break
-            self._attempt(machine, run, budget, {**given, **assume})
-            spent += machine.steps
-        spent += self._on_users_devices(machine, run, budget, users, choices, most - spent, deadline)
-        if time.monotonic() > deadline:
-            raise _TooSlow
-        if not by_protocol:
-            machine.store.apply(base)
-        self.analysis.statistics["steps"] += spent
-        found = {*machine.evidence, *(earlier.computes if earlier is not None else ())}
-        return Outcome(
-            weigh_evidence(machine.events, found, machine.launched, path, machine.doubted),
-            frozenset(machine.consulted),
-            by_protocol,
-            bool(promoted),
-            _newest(machine.visited, count),
-            frozenset(testimony for testimony in found if testimony[0] == "computes"),
-            frozenset(machine.called) if by_protocol else frozenset(),
-            frozenset(machine.touched) if by_protocol else frozenset(),
-        )
-
-    def _on_users_devices(
-        self,
-        machine: Machine,
-        run: Callable[[], None],
-        budget: int,
-        users: dict[ChoiceKey, bool],
-        choices: int,
-        left: int,
-        deadline: float,
-    ) -> int:
-        """The same again with a GPU in every setting that names a device, and once more for each answer to what becomes
-        worth a run then, as long as there are steps `left`.
-
-        Returns the steps that it took.
-        """
-        if not users or left < 0:
-            return 0
-        self._attempt(machine, run, budget, users)
-        spent = machine.steps
-        promoted, defaults = list(machine.promoted)[:choices], dict(machine.defaults)
-        unlikely = {key for key, only_results in machine.unlikely.items() if only_results}
-        for key in promoted if machine.world.device_count else ():
-            for answer in (True, False):
-                if defaults.get(key) is answer or (answer and key in unlikely):
-                    continue
-                if time.monotonic() > deadline:
-                    raise _TooSlow
-                if spent > left:
-                    self.analysis.statistics["budget: choices"] += 1
-                    return spent
-                self._attempt(machine, run, budget, {**users, key: answer})
-                spent += machine.steps
-        return spent
-
-    def _on_the_first(
-        self, machine: Machine, run: Callable[[], None], budget: int, assume: dict[ChoiceKey, bool]
-    ) -> int:
-        """Where a run just asked for one of several GPUs and nobody knows which: the same again on the first of them.
-
-        Returns the steps that it took.
-        """
-        if FIRST_GPU not in machine.asked or machine.world.device_count < 2:
-            return 0
-        self._attempt(machine, run, budget, {**assume, FIRST_GPU: True})
-        return machine.steps
-
-    def _is_all_in_place(self, machine: Machine, path: str, count: int) -> bool:
-        """Whether all that an entry met, whatever the conditions, stands where the protocol has put it.
-
-        Then nothing can meet that does not agree, and no answer is worth a run, unless there is a forward to which the
-        run did not come; nor may a file that is imported hold anything that stands elsewhere. A tensor that the entry
-        itself makes elsewhere, and of which no join lost the place, meets what it meets whatever the answers are.
-        """
-        if machine.elsewhere or machine.loss.named or (machine.strayed and machine.loss.hidden):
-            return False
-        if any(_hides_forward(machine, node) for node in _newest(machine.visited, count)):
-            return False
-        return not machine.elsewhere_by_import or machine.elsewhere_by_import.isdisjoint(self._imported(path))
+    def _runs(
+        self, machine: Machine, run: Callable[[], None], budget: int, deadline: float, path: str, is_program: bool
+    ) -> Exploration:
+        """What runs an entry of a file once for each answer that may show something."""
+        imports = partial(self._imported, path)
+        return Exploration(machine, run, budget, deadline, is_program, imports, self.analysis.statistics)
 
     def _imported(self, path: str) -> set[str]:
         if path not in self.reachable:
             self.reachable = {path: self.project.imported(path)}  # those of the last file: all its entries ask
         return self.reachable[path]
-
-    def _attempt(
-        self, machine: Machine, run: Callable[[], None], budget: int, assume: dict[Any, bool], keep: bool = False
-    ) -> Delta:
-        """Run once and undo it; returns what it wrote, where that is to be kept."""
-        machine.begin(budget, assume, self.endurance * budget)
-        state, machine.state = machine.state, State()
-        machine.store.log = []
-        self.analysis.statistics["runs"] += 1
-        try:
-            run()
-        except OutOfBudget:
-            self.analysis.statistics["budget: entries"] += 1
-        except RecursionError:
-            self.analysis.statistics["budget: recursion"] += 1
-        except Crash:
-            pass
-        delta: Delta = {}
-        if keep:
-            delta = machine.store.rollback(0)
-        else:
-            machine.store.undo(0)
-        machine.store.log = None
-        machine.state = state
-        return delta
-
-
-def _hides_forward(machine: Machine, reached: ir.Node) -> bool:
-    """Whether it is a class of which an instance was built, and whose forward was not run."""
-    return isinstance(reached, ir.Class) and any(
-        isinstance(part, ir.Function) and part.name == "forward" and part.speaks and part not in machine.visited
-        for part in reached.body
-    )
 
 
 def _unasked(event: Event, is_advice: bool) -> Event:
@@ -515,10 +327,6 @@ def _is_unavailable(event: Event) -> bool:
     return isinstance(event, DeviceUnavailable) and not event.guarded
 
 
-class _TooSlow(Exception):
-    """A file's analysis ran past its limit."""
-
-
 _raise_faults = False
 
 
@@ -526,8 +334,3 @@ def raise_faults(on: bool = True) -> None:
     """Let faults of the analyser itself escape as exceptions: for tests."""
     global _raise_faults
     _raise_faults = on
-
-
-def _newest(reached: dict[ir.Node, None], count: int) -> tuple[ir.Node, ...]:
-    """The nodes that came after the first `count`."""
-    return tuple(islice(reversed(reached), len(reached) - count))

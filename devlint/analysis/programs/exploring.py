@@ -1,0 +1,218 @@
+"""The runs of one entry in one world: a base run that joins what no condition decides, then one for each answer that
+may show something."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from itertools import islice
+from typing import Final
+
+from devlint.analysis.flow.assuming import MAX_BEYOND, beyond, joint, together, usual
+from devlint.analysis.flow.choices import ChoiceKey
+from devlint.analysis.flow.users_devices import of_users, open_ones
+from devlint.analysis.flow.varying import may_vary
+from devlint.analysis.machine import FIRST_GPU, VARIES, Machine
+from devlint.analysis.programs.outcomes import Outcome
+from devlint.analysis.reading import weigh_evidence
+from devlint.analysis.signals import Crash, OutOfBudget
+from devlint.analysis.state import State
+from devlint.analysis.store import Delta
+from devlint.syntax import ir
+
+MAX_CHOICES_PROGRAM: Final = 4
+MAX_CHOICES_ENTRY: Final = 3
+PROGRAM_ENDURANCE: Final = 4
+"""How many budgets a run of a whole program may take: what a large network does before it is trained takes several."""
+MAX_RUNS: Final = 3
+"""How many times the cost of the first run, or its budget, the runs for answers may take before no more is begun."""
+
+
+class TooSlow(Exception):
+    """A file's analysis ran past its limit."""
+
+
+class Exploration:
+    """The runs of a program (whose writes are kept), or of an entry by protocol.
+
+    `budget`: in steps. `deadline`: by the monotonic clock. `imports`: asked for the files that the entry's own imports.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        run: Callable[[], None],
+        budget: int,
+        deadline: float,
+        is_program: bool,
+        imports: Callable[[], set[str]],
+        statistics: Counter[str],
+    ) -> None:
+        self.machine = machine
+        self.run = run
+        self.budget = budget
+        self.deadline = deadline
+        self.is_program = is_program
+        self.imports = imports
+        self.statistics = statistics
+        self.spent = 0
+        self.most = 0
+        """How many steps all runs together may take before no more is begun."""
+
+    def explore(self, path: str, earlier: Outcome | None) -> Outcome:
+        """The base run, then one for each answer of each promoted choice, one at a time, and some for several.
+
+        `earlier` is what the same entry gave in the world before.
+
+        Raises:
+            TooSlow: the deadline is past.
+        """
+        machine = self.machine
+        count = len(machine.visited)
+        machine.events, machine.consulted, machine.evidence = {}, set(), {}
+        machine.launched, machine.called = False, set()
+        machine.met, machine.pairs, machine.touched = set(), {}, set()
+        base = self._attempt({}, self.is_program)
+        self.most = MAX_RUNS * max(self.budget, self.spent)  # a short program may drive a long one of other files
+        promoted, defaults, unlikely = dict(machine.promoted), dict(machine.defaults), self._unlikely()
+        users = of_users(machine) if self.is_program else {}
+        given = open_ones(machine, users)
+        asked = self._asked()
+        varying = {key for key in asked if may_vary(machine, key)}
+        if asked and not self.is_program and self._is_all_in_place(count):
+            asked = []
+        both = joint(machine, asked)
+        self._on_the_first({})
+        left_alone = usual(machine, asked) if self.is_program else {}
+        if len(left_alone) > 1 and self.spent <= self.most:
+            if any(defaults.get(key) is not answer for key, answer in left_alone.items()):
+                self._attempt(left_alone)
+        behind: list[dict[ChoiceKey, bool]] = []
+        for key in asked:
+            for answer in (True, False):
+                if defaults.get(key) is answer or (answer and key in unlikely):
+                    continue
+                if not self._goes_on():
+                    break
+                self._attempt({**given, key: answer})
+                if self.is_program:
+                    behind.extend(beyond(machine, {key: answer}, promoted))
+                self._on_the_first({**given, key: answer})
+        combined = [*together(machine), *both, *behind[:MAX_BEYOND]] if self.is_program else []
+        for assume in [*combined, *({key: True, VARIES: True} for key in asked if key in varying)]:
+            if VARIES not in assume and any(assume.get(key) for key in unlikely):
+                continue
+            if not self._goes_on():
+                break
+            self._attempt({**given, **assume})
+        if users and self.spent <= self.most:
+            self._on_users_devices(users)
+        if time.monotonic() > self.deadline:
+            raise TooSlow
+        if self.is_program:
+            machine.store.apply(base)
+        self.statistics["steps"] += self.spent
+        found = {*machine.evidence, *(earlier.computes if earlier is not None else ())}
+        return Outcome(
+            weigh_evidence(machine.events, found, machine.launched, path, machine.doubted),
+            frozenset(machine.consulted),
+            not self.is_program,
+            bool(promoted),
+            newest(machine.visited, count),
+            frozenset(testimony for testimony in found if testimony[0] == "computes"),
+            frozenset() if self.is_program else frozenset(machine.called),
+            frozenset() if self.is_program else frozenset(machine.touched),
+        )
+
+    def _on_users_devices(self, users: dict[ChoiceKey, bool]) -> None:
+        """The same again with a GPU in every setting that names a device, and once more for each answer to what becomes
+        worth a run then."""
+        self._attempt(users)
+        asked, defaults, unlikely = self._asked(), dict(self.machine.defaults), self._unlikely()
+        for key in asked:
+            for answer in (True, False):
+                if defaults.get(key) is answer or (answer and key in unlikely):
+                    continue
+                if not self._goes_on():
+                    return
+                self._attempt({**users, key: answer})
+
+    def _on_the_first(self, assume: dict[ChoiceKey, bool]) -> None:
+        """Where a run just asked for a GPU, and nobody knows which of several: the same again on the first of them."""
+        if FIRST_GPU in self.machine.asked and self.machine.world.device_count > 1:
+            self._attempt({**assume, FIRST_GPU: True})
+
+    def _asked(self) -> list[ChoiceKey]:
+        """The conditions that the last run made choices, as many as are answered; without a GPU none is."""
+        most = MAX_CHOICES_PROGRAM if self.is_program else MAX_CHOICES_ENTRY
+        return list(islice(self.machine.promoted, most)) if self.machine.world.device_count else []
+
+    def _unlikely(self) -> set[ChoiceKey]:
+        """The conditions that only results could answer with a yes, as the last run met them."""
+        return {key for key, only_results in self.machine.unlikely.items() if only_results}
+
+    def _goes_on(self) -> bool:
+        """Whether there are steps left for a further run.
+
+        Raises:
+            TooSlow: the deadline is past.
+        """
+        if time.monotonic() > self.deadline:
+            raise TooSlow
+        if self.spent > self.most:
+            self.statistics["budget: choices"] += 1
+            return False
+        return True
+
+    def _is_all_in_place(self, count: int) -> bool:
+        """Whether all that an entry met, whatever the conditions, stands where the protocol has put it.
+
+        Then nothing can meet that does not agree, and no answer is worth a run, unless there is a forward to which the
+        run did not come; nor may a file that is imported hold anything that stands elsewhere. A tensor that the entry
+        itself makes elsewhere, and of which no join lost the place, meets what it meets whatever the answers are.
+        """
+        machine = self.machine
+        if machine.elsewhere or machine.loss.named or (machine.strayed and machine.loss.hidden):
+            return False
+        if any(_hides_forward(machine, node) for node in newest(machine.visited, count)):
+            return False
+        return not machine.elsewhere_by_import or machine.elsewhere_by_import.isdisjoint(self.imports())
+
+    def _attempt(self, assume: dict[ChoiceKey, bool], keep: bool = False) -> Delta:
+        """Run once and undo it; returns what it wrote, where that is to be kept."""
+        machine = self.machine
+        machine.begin(self.budget, assume, (PROGRAM_ENDURANCE if self.is_program else 1) * self.budget)
+        state, machine.state = machine.state, State()
+        machine.store.log = []
+        self.statistics["runs"] += 1
+        try:
+            self.run()
+        except OutOfBudget:
+            self.statistics["budget: entries"] += 1
+        except RecursionError:
+            self.statistics["budget: recursion"] += 1
+        except Crash:
+            pass
+        delta: Delta = {}
+        if keep:
+            delta = machine.store.rollback(0)
+        else:
+            machine.store.undo(0)
+        machine.store.log = None
+        machine.state = state
+        self.spent += machine.steps
+        return delta
+
+
+def _hides_forward(machine: Machine, reached: ir.Node) -> bool:
+    """Whether it is a class of which an instance was built, and whose forward was not run."""
+    return isinstance(reached, ir.Class) and any(
+        isinstance(part, ir.Function) and part.name == "forward" and part.speaks and part not in machine.visited
+        for part in reached.body
+    )
+
+
+def newest(reached: dict[ir.Node, None], count: int) -> tuple[ir.Node, ...]:
+    """The nodes that came after the first `count`."""
+    return tuple(islice(reversed(reached), len(reached) - count))
