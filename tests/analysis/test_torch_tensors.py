@@ -671,12 +671,13 @@ def test_a_tensor_is_no_scalar_of_numpy() -> None:
 RANKS = """
 import torch, torch.nn.functional as F
 from torch import nn
+from torch.distributions import Categorical, Independent, Normal
 a, b, c = torch.zeros(4), torch.zeros(1, 4), torch.zeros(3, 1, 4)
-some = a.diag()
+from elsewhere import sizes
+some = torch.zeros(2, *sizes())
 grown = []
 for n in range(3):
     grown.append(torch.zeros(2, 4))
-from elsewhere import sizes
 def along(x, dim=None):
     return x.sum(dim)
 """
@@ -697,7 +698,23 @@ def along(x, dim=None):
         ("torch.stack([a, a])", 2),
         ("torch.stack([a for _ in range(3)])[0]", 1),
         ("torch.stack(grown)", 3),
-        ("torch.stack([some, some])", SOME_RANK),
+        ("torch.stack([some, some])", MANY_RANK),
+        ("torch.stack([some, some])[0]", SOME_RANK),
+        ("torch.stack([some, a])", 2),
+        ("torch.stack([torch.diag(a), torch.diag(a)])[1]", 2),
+        ("b.squeeze(0).diag().diag()", 1),
+        ("c[0].diagonal()", 1),
+        ("some.diagonal()", SOME_RANK),
+        ("b.unflatten(1, (2, 2))", 3),
+        ("some.unflatten(0, sizes())", MANY_RANK),
+        ("c.ravel()", 1),
+        ("Normal(b, 1.0).sample((5,))", 3),
+        ("Normal(0.0, 1.0).sample((5,))", SOME_RANK),
+        ("Normal(0.0, 1.0).sample(sizes())", SOME_RANK),
+        ("Normal(0.0, 1.0).log_prob(c)", SOME_RANK),
+        ("Independent(Normal(b, 1.0), 1).log_prob(c)", 2),
+        ("Independent(Normal(a, 1.0), 1).log_prob(a)", 0),
+        ("Categorical(logits=b).log_prob(a)", None),
         ("torch.stack([torch.tensor(1.0)])[0]", 0),
         ("torch.stack([a.sum(), a.mean()]).mean(0)", 0),
         ("torch.cat([b, b])[0]", 1),

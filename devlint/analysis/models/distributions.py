@@ -10,6 +10,7 @@ from devlint.analysis.domain.ancestry import find
 from devlint.analysis.domain.values import (
     POISON,
     SCALAR,
+    SOME_RANK,
     UNKNOWN,
     Bound,
     Const,
@@ -20,10 +21,11 @@ from devlint.analysis.domain.values import (
     Sequence,
     Tensor,
     Value,
+    constant,
 )
 from devlint.analysis.pytorch.devices import default_device
 from devlint.analysis.pytorch.meeting import Part, meet
-from devlint.analysis.pytorch.ranks import broadcast_rank
+from devlint.analysis.pytorch.ranks import broadcast_rank, one_more
 from devlint.analysis.pytorch.results import build, derived
 from devlint.semantics import libraries, table
 from devlint.semantics.table import Row
@@ -70,6 +72,13 @@ _COMPUTING: Final = frozenset(
 has the right shape: a parameter of a module there still moves with its module."""
 _LATE: Final = frozenset({"Cauchy", "Gamma", "Laplace", "MixtureSameFamily", "Normal"})
 """Distributions that keep what they are given as it is: it meets when they are used."""
+_EACH_ITS_OWN: Final = frozenset(
+    "Bernoulli Beta Binomial Cauchy Chi2 ContinuousBernoulli Exponential FisherSnedecor Gamma Geometric Gumbel "
+    "HalfCauchy HalfNormal InverseGamma Kumaraswamy Laplace LogNormal NegativeBinomial Normal Pareto Poisson StudentT "
+    "Uniform VonMises Weibull".split()
+)
+"""Distributions of one number each: what they say of numbers has the rank of these, or of their own parameters."""
+_SUMMED: Final = "reinterpreted_batch_ndims"
 _OTHER_SHAPE: Final = frozenset({"Categorical", "MixtureSameFamily", "LKJCholesky", "Wishart"})
 """Distributions whose samples have not the rank of their parameters."""
 
@@ -157,6 +166,8 @@ def _parameters(row: Row, bound: dict[str, Any], main: Tensor | None) -> dict[st
             kept[name] = _as_kept(row, value if isinstance(value, Tensor) and own else main, rank, own)
         elif isinstance(value, Tensor):
             kept[name] = _as_kept(row, value, value.rank, True)
+        elif name == _SUMMED:
+            kept[name] = value
     base = _BASES.get(_short(row))
     if base is None or not kept:
         return kept
@@ -303,7 +314,8 @@ def apply(machine: Machine, value: Instance, row: Row, call: Call) -> Value:
         )
         if clashed:
             return Tensor(POISON)
-        return SCALAR if main is None else build("tensor", main, None)
+        rank = _rank_of_density(value, asked) if name == "log_prob" else None
+        return SCALAR if main is None else build("tensor", main, rank)
     return build("tensor", own, _sample_rank(value, own, call))
 
 
@@ -344,7 +356,23 @@ def _extended_shape(value: Instance, call: Call) -> Sequence:
 def _sample_rank(value: Instance, own: Tensor, call: Call) -> int | None:
     """The rank of a sample: that of the parameters, and the dimensions that are asked for."""
     shape = call.argument(0, "sample_shape")
-    asks = shape is not None and not (isinstance(shape, Sequence) and not shape.open and not shape.items)
-    if asks:
-        return 64
-    return None if _short(value.state[ROW]) in _OTHER_SHAPE else own.rank
+    rank = None if _short(value.state[ROW]) in _OTHER_SHAPE else own.rank
+    if shape is None:
+        return rank
+    if not isinstance(shape, Sequence) or shape.open:
+        return SOME_RANK
+    for _ in shape.items:
+        rank = one_more(rank)
+    return rank
+
+
+def _rank_of_density(value: Instance, asked: Value) -> int | None:
+    """The rank of `log_prob(asked)`: `Independent` sums over as many dimensions as it says."""
+    name = _short(value.state[ROW])
+    if name in _EACH_ITS_OWN:
+        return broadcast_rank([*held(value), asked])
+    base, summed = value.fields.get("base_dist"), constant(value.fields.get(_SUMMED))
+    if name == "Independent" and isinstance(base, Instance) and ROW in base.state and isinstance(summed, int):
+        rank = _rank_of_density(base, asked)
+        return None if rank is None or rank >= SOME_RANK else max(rank - summed, 0)
+    return None

@@ -46,7 +46,9 @@ def broadcast_rank(values: list[Value]) -> int | None:
 
 def one_more(rank: int | None) -> int:
     """The rank of several tensors of this rank together."""
-    return SOME_RANK if rank is None or rank >= SOME_RANK else rank + 1
+    if rank is None:
+        return SOME_RANK
+    return MANY_RANK if rank >= SOME_RANK else rank + 1
 
 
 def result_rank(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
@@ -133,7 +135,9 @@ def _dimensions(given: Any) -> list[Any] | None:
 def _changed(rank: int | None, by: int) -> int | None:
     """A rank with more or fewer dimensions: of a tensor that has some, nobody knows whether fewer leave any."""
     if rank is None or rank >= SOME_RANK:
-        return SOME_RANK if by > 0 or (by == -1 and rank == MANY_RANK) else None
+        if by > 0:
+            return one_more(rank)
+        return SOME_RANK if by == -1 and rank == MANY_RANK else None
     return max(rank + by, 0)
 
 
@@ -229,8 +233,24 @@ def _squeezed(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
 def _stacked(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
     """Of `stack`: one more than each of the tensors."""
     parts, _ = _parts(row, bound)
-    known = [rank for rank in map(_rank, parts) if rank is not None and rank < SOME_RANK]
-    return known[0] + 1 if known else SOME_RANK
+    known = [rank for rank in map(_rank, parts) if rank is not None]
+    return one_more(min(known)) if known else SOME_RANK
+
+
+def _diagonal(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
+    """Of `diag`: a matrix of a vector, a vector of a matrix."""
+    return {1: 2, 2: 1}.get(_rank(_whole(row, main, bound)) or 0, SOME_RANK)
+
+
+def _inner(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
+    """Of `diagonal`: one fewer, of at least two."""
+    return _changed(_rank(_whole(row, main, bound)), -1) or SOME_RANK
+
+
+def _unfolded(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
+    """Of `unflatten`: as many as sizes are given stand in the place of one."""
+    rank, sizes = _rank(_whole(row, main, bound)), _dimensions(bound.get("sizes"))
+    return MANY_RANK if rank is None or rank >= SOME_RANK or not sizes else rank + len(sizes) - 1
 
 
 def _joined(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
@@ -337,6 +357,9 @@ _RULES: dict[str, Callable[[Row, Tensor, dict[str, Any]], int | None]] = {
     "less": _less,
     "second": _second,
     "flat": _flat,
+    "diagonal": _diagonal,
+    "inner": _inner,
+    "unfolded": _unfolded,
     "along": _along,
     "squeezed": _squeezed,
     "stacked": _stacked,
