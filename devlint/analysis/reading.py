@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.events import (
-    AcceleratorMissing,
     DeviceNamed,
     DeviceUnavailable,
     Event,
     GeneratorDevice,
-    LoadWithoutMap,
     MixedDevices,
     ModuleHasNoDevice,
     NameUnbound,
@@ -24,153 +22,13 @@ from devlint.analysis.events import (
     WrapperMissing,
 )
 from devlint.analysis.flow.option_names import OF_GPUS
-from devlint.analysis.pytorch.missing import asks_aside
 from devlint.analysis.repeats import first_of_each
 from devlint.sources.reading import is_document
 from devlint.syntax import ir
 from devlint.syntax.walk import assigned_attributes, last_name, walk
 
 if TYPE_CHECKING:
-    from devlint.analysis.machine import Testimony
     from devlint.analysis.project import Project
-
-NEEDS_GPU = "needs a GPU"
-_FOR_GPUS = "is for GPUs"
-
-Meant: TypeAlias = "tuple[set[str], set[str]]"
-"""The files that show that they mean to run without a GPU, and those of which a network runs on the CPU."""
-
-
-def weigh_evidence(
-    events: dict[tuple[Any, ...], Event],
-    found: Collection[Testimony] = (),
-    launched: bool = False,
-    entry: str = "",
-    doubted: Collection[tuple[str, int, int]] = (),
-) -> dict[tuple[Any, ...], Event]:
-    """Settle what one entry point, in the file `entry`, says of missing CUDA.
-
-    With evidence that the program means to run without a GPU, the first use (and question: `current_device()`) in each
-    function is kept, unless the run has surely died of another before; the others are counted. Evidence speaks for
-    what stands in the same file, and, where it is the entry's own, for all; that a network runs on the CPU speaks for
-    what functions do, not for a device that the script itself names. A GPU that the program takes by design, beside the
-    first, is taken so elsewhere in it, too. Without, the program is for GPUs by its own lights: the first use and the
-    first question of all are kept, and none of a program that is launched on GPUs or built on packages for them. Of one
-    whose file can't be imported without such a package nothing is kept, whatever it asks. The default of an option
-    counts where the program doubts it elsewhere (`doubted`, by where they stand), and any device that it doubts
-    elsewhere is shown not to be needed. That a checkpoint is loaded with a `map_location` speaks of its loads alone.
-    """
-    kinds = {kind for kind, _ in found}
-    launched = launched or NEEDS_GPU in kinds
-    meant = _meant(found, entry)
-    for_gpus = (_FOR_GPUS, entry) in found
-    kept: dict[tuple[Any, ...], Event] = {}
-    firsts: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-    further: dict[tuple[Any, ...], int] = {}
-    covered: dict[tuple[Any, ...], set[tuple[str, int, int]]] = {}
-    follow_ups: dict[tuple[str, int, int], tuple[str, int, int]] = {}
-    alive = {e.root.key for e in events.values() if isinstance(e, DeviceUnavailable) and e.cause != "follows"}
-    takes_gpu = any(_takes_gpu(event, meant, entry) for event in events.values())
-    spread = {e.index for e in events.values() if isinstance(e, DeviceUnavailable) and e.spread == "named"}
-    for key, event in events.items():
-        if isinstance(event, LoadWithoutMap) and (takes_gpu or kinds <= {NEEDS_GPU, _FOR_GPUS, "computes"}):
-            continue
-        if for_gpus and _is_of_no_gpu(event):
-            continue
-        if isinstance(event, AcceleratorMissing):
-            event = dataclasses.replace(event, evidence=bool((meant[0] | meant[1]) & {entry, event.site.path}))
-        if isinstance(event, NameUnbound) and event.world == "cpu" and event.tried:
-            if not (meant[0] | meant[1]) & {entry, event.site.path}:
-                continue  # a handler for whatever goes wrong, in a program for GPUs
-        if not isinstance(event, DeviceUnavailable):
-            kept[key] = event
-            continue
-        if event.is_option and not event.index and event.root.key not in doubted:
-            event = dataclasses.replace(event, guarded=True)
-        evidence = _speaks_for(event, meant, entry) or (event.literal is not None and event.literal.key in doubted)
-        if event.cause == "follows" and event.root.key in alive:
-            continue  # on another way the run is not over
-        if event.cause == "follows" and (evidence or event.index):
-            follow_ups[event.root.key] = event.site.key
-            continue
-        if event.index:
-            places = (entry, event.site.path, event.root.path)
-            unasked = event.is_option and all(("availability", place) not in found for place in places)
-            event = dataclasses.replace(event, evidence=evidence, unasked=unasked or event.unasked)
-            kept[key] = dataclasses.replace(event, spread="named") if event.index in spread else event
-            continue
-        if not evidence and (launched or event.device.endswith(":?")):
-            continue  # each process takes its own GPU: a program that is launched on GPUs
-        query = event.kind == "query"
-        aside = asks_aside(event.kind, event.operation)
-        group: tuple[Any, ...] = (event.site.path, event.function, aside, event.guarded)
-        if not evidence:
-            group = ("all", event.at_import, query, event.guarded)
-        if group in firsts:
-            further[group] += 1
-            covered[group].add(event.site.key)
-            continue
-        firsts[group] = key
-        further[group] = 0
-        covered[group] = set()
-        kept[key] = dataclasses.replace(event, evidence=evidence)
-    for group, key in firsts.items():
-        if follow_ups and not group[-1]:  # of what is guarded nothing is told
-            further[group] += len(follow_ups)
-            covered[group].update(follow_ups.values())
-            follow_ups.clear()
-        event = kept[key]
-        assert isinstance(event, DeviceUnavailable)
-        kept[key] = dataclasses.replace(event, further=further[group], covered=frozenset(covered[group]))
-    return kept
-
-
-def _is_of_no_gpu(event: Event) -> bool:
-    """Whether it is about a machine without a GPU: a device or a weight that is not there, a name that a branch for
-    CUDA binds."""
-    if isinstance(event, DeviceUnavailable):
-        return not event.index
-    return isinstance(event, (LoadWithoutMap, AcceleratorMissing)) or (
-        isinstance(event, NameUnbound) and event.world == "cpu" and event.guard is not None
-    )
-
-
-def _speaks_for(event: DeviceUnavailable, meant: Meant, entry: str) -> bool:
-    """Whether a file that means to run without a GPU is the entry's, or the one in which a GPU is named, or used where
-    nobody names one: what a library can do without speaks for none of those that choose a GPU by name."""
-    named = event.site.path if event.literal is None else event.literal.path
-    shown, computing = meant
-    return bool((shown | computing if event.function else shown) & {entry, named})
-
-
-def _takes_gpu(event: Event, meant: Meant, entry: str) -> bool:
-    """Whether a program that comes here surely needs a GPU, by no option of its user's and against nothing it shows."""
-    if not isinstance(event, DeviceUnavailable) or event.index or event.kind == "query":
-        return False
-    if event.guarded or event.is_option:
-        return False
-    return not _speaks_for(event, meant, entry)
-
-
-def _meant(found: Collection[Testimony], entry: str) -> Meant:
-    """The files whose code is known to mean to run without a GPU.
-
-    The examples of a document stand each for itself. A program of which any file imports what is nothing without a GPU
-    has to ask for CUDA itself: an option for it is not taken at its word, nor is what it computes without one.
-    """
-    needing = any(kind == NEEDS_GPU for kind, _ in found)
-    shown: set[str] = set()
-    computing: set[str] = set()
-    for kind, path in found:
-        if kind == "availability" or not (kind in _WEAK or needing):
-            shown.add(path)
-        elif kind == "computes" and not (is_document(entry) or needing):
-            computing.add(path)
-    return shown, computing
-
-
-_WEAK = ("map_location", NEEDS_GPU, _FOR_GPUS, "computes")
-
 
 _UNDECIDED = ("mixed", "module-input")
 """Clashes of which neither tensor's place is known to be the mistake."""

@@ -26,8 +26,9 @@ from devlint.analysis.programs.outcomes import MAIN, Pass, called_by_roots, stan
 from devlint.analysis.programs.sameness import are_the_same
 from devlint.analysis.project import Project
 from devlint.analysis.python.settings import forget_settings
-from devlint.analysis.reading import NEEDS_GPU, settle, weigh_evidence
+from devlint.analysis.reading import settle
 from devlint.analysis.state import State
+from devlint.analysis.weighing import NEEDS_GPU, weigh_evidence
 from devlint.syntax import ir
 from devlint.syntax.stacks import is_compiled, on_large_stack
 from devlint.worlds import WORLDS, World

@@ -7,7 +7,7 @@ in one run, so that `if use_gpu: model.cuda()` and a later `if use_gpu: x = x.cu
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from devlint.analysis.access import truth
@@ -32,14 +32,13 @@ from devlint.analysis.flow.gpu_numbers import is_chosen
 from devlint.analysis.flow.narrowing import narrow
 from devlint.analysis.flow.option_names import asks_for_gpu, is_gpu_flag, is_gpu_option, speaks_of_gpu
 from devlint.analysis.flow.presets import tested
+from devlint.analysis.flow.questions import CONTRARY, asks_for_change, asks_for_cuda, asks_where, question
 from devlint.analysis.flow.varying import is_of_others, note_asked
-from devlint.analysis.flow.visiting import held
 from devlint.analysis.python.arguments import ARGUMENT_COUNTS, Arguments
 from devlint.analysis.pytorch.devices import note_condition
 from devlint.analysis.pytorch.host import note_wait, read_pending
 from devlint.analysis.signals import Crash
 from devlint.syntax import ir
-from devlint.syntax.walk import dotted
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -256,16 +255,9 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
     kind = value.__class__
     if kind is Const:
         assert isinstance(value, Const)
-        content = value.value
-        if content is True or content is False:
-            if value.site is None:
-                return YES if content else NO
-        elif content.__class__ is int:
-            weigh(machine, test, frame)
-        if value.site is not None and machine.counts and value.site.key in machine.counts:
-            machine.testify("availability", frame)
-        if content == 1 and is_chosen(machine, value):
-            machine.testify("option", frame)  # 1 is a yes, and 0 would be a no
+        if value.site is None and (value.value is True or value.value is False):
+            return YES if value.value else NO
+        _note_constant(machine, value, test, frame)
     elif kind is Tensor:
         assert isinstance(value, Tensor)
         note_wait(machine, value, "a condition", test, frame)
@@ -275,25 +267,65 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
         note_condition(machine, value, test, frame)
         return YES if answer else NO
     if machine.protocol:
-        wanted = _asks_for_cuda(test, frame)
+        wanted = asks_for_cuda(test, frame)
         if wanted is not None:  # what is not known of the inputs is where those are that are taken to be somewhere
             return YES if wanted is machine.world.has_cuda else NO
-    polarity = True
-    named = False
+    asked = _asked_by(machine, value, test, frame)
+    if asked.named and is_gpu_flag(asked.choice.condition):
+        machine.testify("option", frame)
+    machine.asked.add(asked.key)
+    answer = _known_answer(machine, asked, test, frame)
+    if answer is not None:
+        return YES if answer is asked.polarity else NO
+    is_whole = machine.branching is not None and machine.branching.test is test
+    if is_whole and isinstance(test, ir.Compare) and asks_for_change(machine, test, frame):
+        return YES if test.operator == "!=" else NO
+    return _undecided(machine, asked, kind is Tensor, test, frame)
+
+
+def _note_constant(machine: Machine, value: Const, test: ir.Expr, frame: Frame) -> None:
+    """Note what it says of the program that a condition asks for a constant: for a number, for how many GPUs there are,
+    for one of these by its number."""
+    if value.value.__class__ is int:
+        weigh(machine, test, frame)
+    if value.site is not None and machine.counts and value.site.key in machine.counts:
+        machine.testify("availability", frame)
+    if value.value == 1 and is_chosen(machine, value):
+        machine.testify("option", frame)  # 1 is a yes, and 0 would be a no
+
+
+class _Asked:
+    """What an undecided condition asks, and by which value. `polarity`: which answer to the question is a yes to the
+    condition. `named`: an option or setting of the user's, by its name."""
+
+    __slots__ = ("value", "key", "choice", "polarity", "named", "default")
+
+    def __init__(
+        self, value: Value, key: ChoiceKey, choice: Choice, polarity: bool, named: bool, default: bool | None
+    ) -> None:
+        self.value = value
+        self.key = key
+        self.choice = choice
+        self.polarity = polarity
+        self.named = named
+        self.default = default
+
+
+def _asked_by(machine: Machine, value: Value, test: ir.Expr, frame: Frame) -> _Asked:
+    """The question of a condition that came to this value: by a name, if it has one, else as it is written."""
     if isinstance(value, Maybe) and truth(machine, value.value):
         value = presence(value, True)
     elif isinstance(value, Arguments):
         value = _more_arguments(value.start)
     elif value is ARGUMENT_COUNTS[0]:
         value = _more_arguments(1)
+    text, polarity, named = "", True, False
     default: bool | None = None
     if isinstance(value, Unknown) and value.path:
-        key: ChoiceKey = value.path
-        text = value.path
+        polarity = not value.path.startswith("not ")
+        text = value.path.removeprefix("not ")
+        key: ChoiceKey = text
         named = value.named
-        if text.startswith("not "):
-            key = text = text[4:]
-            polarity = False
         if value.default is not None:
             machine.unless_given[key] = truth(machine, value.default)
     elif isinstance(value, Answer):
@@ -301,40 +333,43 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
         text = key if isinstance(key, str) else ""
         default = None if machine.has_arguments else value.holds
     else:
-        key, polarity = _question(machine, test, frame)
-        text = ""
-    choice = Choice(text, polarity, Site(frame.namespace.path, test.at))
-    if named and is_gpu_flag(text):
-        machine.testify("option", frame)
-    machine.asked.add(key)
+        key, polarity = question(machine, test, frame)
+    return _Asked(value, key, Choice(text, polarity, Site(frame.namespace.path, test.at)), polarity, named, default)
+
+
+def _known_answer(machine: Machine, asked: _Asked, test: ir.Expr, frame: Frame) -> bool | None:
+    """The answer to a question in this run: it is assumed, follows from the conditions around, or is settled."""
+    key, choice = asked.key, asked.choice
     assumed = _implied(machine, key)
-    if machine.varies and assumed is not None and key in machine.assume and is_of_others(machine, key, test, frame):
-        return NO if assumed is polarity else YES
     if assumed is not None:
-        used = Choice(text, assumed if text else assumed is polarity, choice.site)
+        if machine.varies and key in machine.assume and is_of_others(machine, key, test, frame):
+            return not assumed
+        text = choice.condition
+        used = Choice(text, assumed if text else assumed is asked.polarity, choice.site)
         if used not in machine.path:
             machine.path.append(used)
-            machine.guards += stands_guard(machine, key, named, assumed)
-        return YES if assumed is polarity else NO
+            machine.guards += stands_guard(machine, key, asked.named, assumed)
+        return assumed
     within = follows(machine, machine.within, key) if machine.within and isinstance(key, str) else None
     if within is not None:
-        return YES if within is polarity else NO
+        return within
     settled = machine.settled.get(key)
-    if settled is not None:
-        if key not in machine.vouched and stands_guard(machine, key, named, settled):
-            machine.vouched.add(key)
-            machine.guards += 1
-        return YES if settled is polarity else NO
-    is_whole = machine.branching is not None and machine.branching.test is test
-    if is_whole and isinstance(test, ir.Compare) and _asks_for_change(machine, test, frame):
-        return YES if test.operator == "!=" else NO
-    is_free = value is not CUT and value is not FOLLOWS and not _asks_where(machine, test)
-    decision = Decision(None, key, choice, polarity, is_free, default)
+    if settled is not None and key not in machine.vouched and stands_guard(machine, key, asked.named, settled):
+        machine.vouched.add(key)
+        machine.guards += 1
+    return settled
+
+
+def _undecided(machine: Machine, asked: _Asked, is_tensor: bool, test: ir.Expr, frame: Frame) -> Decision:
+    """The decision where nothing answers the question; notes what else is to be known of it."""
+    value, key = asked.value, asked.key
+    is_free = value is not CUT and value is not FOLLOWS and not asks_where(machine, test)
+    decision = Decision(None, key, asked.choice, asked.polarity, is_free, asked.default)
     decision.is_cut = value is CUT
-    asks_content = kind is Tensor or (isinstance(test, ir.Compare) and test.operator not in ("is", "is-not"))
-    if decision.is_free:
+    asks_content = is_tensor or (isinstance(test, ir.Compare) and test.operator not in ("is", "is-not"))
+    if is_free:
         note_asked(machine, key, test, value, frame)
-    if asks_content and decision.is_free:
+    if asks_content and is_free:
         decision.test = test
     elif isinstance(test, ir.Compare):
         _note_likely(machine, key, value)
@@ -379,7 +414,7 @@ def count_arguments(left: Value, symbol: str, right: Value) -> Answer | None:
         return None
     number = right.value + 1 - left.low
     text, polarity = {"<": (f"> {number - 1}", False), ">=": (f"> {number - 1}", True)}.get(
-        symbol, (f"{_CONTRARY.get(symbol, symbol)} {number}", symbol not in _CONTRARY)
+        symbol, (f"{CONTRARY.get(symbol, symbol)} {number}", symbol not in CONTRARY)
     )
     return Answer(f"len(sys.argv) {text}", polarity, COMPARE[symbol](1, number))
 
@@ -392,115 +427,6 @@ COMPARE = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-
-
-def _question(machine: Machine, test: ir.Expr, frame: Frame) -> tuple[ChoiceKey, bool]:
-    """What a condition without a name asks, so that `if n > 1:` here and `if n <= 1:` there are one question."""
-    known = machine.project.questions.get(test)
-    if known is None:
-        polarity = True
-        symbol = ""
-        if isinstance(test, ir.Compare):
-            symbol = test.operator
-            if symbol in _CONTRARY:
-                symbol, polarity = _CONTRARY[symbol], False
-        text = _written(test, symbol)
-        path = frame.namespace.path
-        known = ((path, text) if text else Site(path, test.at).key), polarity
-        machine.project.questions[test] = known
-    return known
-
-
-_CONTRARY = {"!=": "==", "is-not": "is", "not-in": "in", "<=": ">", ">=": "<"}
-
-
-def _written(node: ir.Expr, symbol: str = "") -> str:
-    """An expression of names, constants, comparisons and calls as text; "" if it is made of something else."""
-    if isinstance(node, (ir.Name, ir.Attribute)):
-        return dotted(node)
-    if isinstance(node, ir.Const):
-        return repr(node.value)
-    if isinstance(node, ir.Compare):
-        left, right = _written(node.left), _written(node.right)
-        return f"({left} {symbol or node.operator} {right})" if left and right else ""
-    if isinstance(node, ir.Subscript):
-        left, right = _written(node.value), _written(node.index)
-        return f"{left}[{right}]" if left and right else ""
-    if isinstance(node, ir.Call) and not node.keywords:
-        parts = [_written(part) for part in (node.function, *node.args)]
-        return f"{parts[0]}({', '.join(parts[1:])})" if all(parts) else ""
-    return ""
-
-
-def _asks_for_change(machine: Machine, test: ir.Compare, frame: Frame) -> bool:
-    """Whether a condition asks if something is another than the last time, which is kept for that (`if index != last:
-    ...; last = index`), and there was none yet: what was put there to begin with is not what is asked for."""
-    if test.operator not in ("==", "!="):
-        return False
-    body = frame.namespace.module if frame.function is None else frame.function
-    kept = machine.project.kept.get(body)
-    if kept is None:
-        kept = machine.project.kept[body] = frozenset(_kept(body))
-    left, right = dotted(test.left), dotted(test.right)
-    return ((left, right) in kept and isinstance(held(test.left, frame), Const)) or (
-        (right, left) in kept and isinstance(held(test.right, frame), Const)
-    )
-
-
-def _kept(body: ir.Module | ir.Function) -> Iterator[tuple[str, str]]:
-    """The names that a function or file assigns, each with the name of what it is given."""
-    waiting: list[ir.Node] = list(body.body if isinstance(body, ir.Module) else body.body.statements)
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, ir.Assign) and len(part.targets) == 1:
-            names = dotted(part.targets[0]), dotted(part.value)
-            if all(names):
-                yield names
-        elif not isinstance(part, (ir.Function, ir.Class)):
-            for block in ("body", "orelse", "final", "handlers", "cases"):
-                waiting += getattr(part, block, None) or ()
-
-
-def _asks_where(machine: Machine, test: ir.Expr) -> bool:
-    """Whether a condition asks on which device a tensor is: `x.is_cuda`, `x.get_device() >= 0`, `x.type() == name`."""
-    known = machine.project.asks_where.get(test)
-    if known is None:
-        known = machine.project.asks_where[test] = _is_question_where(test)
-    return known
-
-
-def _asks_for_cuda(test: ir.Expr, frame: Frame) -> bool | None:
-    """The answer on CUDA to a question that asks of what kind the device of an input is: `x.device.type == "cuda"`."""
-    if isinstance(test, ir.Attribute):
-        return True if test.name == "is_cuda" and _is_parameter(test.value, frame) else None
-    if not isinstance(test, ir.Compare) or test.operator not in ("==", "!="):
-        return None
-    asked, name = test.left, test.right
-    if not (isinstance(asked, ir.Attribute) and asked.name == "type" and isinstance(name, ir.Const)):
-        return None
-    if not (isinstance(asked.value, ir.Attribute) and asked.value.name == "device") or name.value not in (
-        "cuda",
-        "cpu",
-    ):
-        return None
-    if not _is_parameter(asked.value.value, frame):
-        return None
-    return (test.operator == "==") is (name.value == "cuda")
-
-
-def _is_parameter(node: ir.Expr, frame: Frame) -> bool:
-    return isinstance(node, ir.Name) and frame.function is not None and node.id in frame.function.parameters.positional
-
-
-def _is_question_where(test: ir.Expr) -> bool:
-    if isinstance(test, ir.Compare):
-        return _is_question_where(test.left) or _is_question_where(test.right)
-    if isinstance(test, ir.Call):
-        asked = test.function
-        if not isinstance(asked, ir.Attribute):
-            return False
-        return asked.name == "get_device" or (asked.name == "type" and not test.args) or _is_question_where(asked.value)
-    return isinstance(test, ir.Attribute) and test.name in ("is_cuda", "is_cpu")
 
 
 def presence(value: Maybe, there: bool) -> Value:

@@ -15,10 +15,10 @@ from devlint.analysis.flow.users_devices import of_users, open_ones
 from devlint.analysis.flow.varying import may_vary
 from devlint.analysis.machine import FIRST_GPU, VARIES, Machine
 from devlint.analysis.programs.outcomes import Outcome
-from devlint.analysis.reading import weigh_evidence
 from devlint.analysis.signals import Crash, OutOfBudget
 from devlint.analysis.state import State
 from devlint.analysis.store import Delta
+from devlint.analysis.weighing import weigh_evidence
 from devlint.syntax import ir
 
 MAX_CHOICES_PROGRAM: Final = 4

@@ -131,49 +131,87 @@ def _run(
     if len(machine.stack) >= MAX_DEPTH or again >= (MAX_DESCENT if descends else MAX_SAME_ON_STACK):
         return cut(machine, "depth", function, arguments, receiver)
     key = _context(machine, function, arguments, receiver)
-    if key is not None:
-        hit = machine.memo.get(key)
-        if hit is not None:
-            remembered: Value = hit[0]
-            asked: bool = hit[1]
-            machine.cuts += remembered is CUT
-            if asked:
-                machine.consulted.add("availability")
-            return remembered
-    times, spent, descended = machine.contexts.get(node, (0, 0, 0))
+    hit = machine.memo.get(key) if key is not None else None
+    if hit is not None:
+        return _remembered(machine, hit)
+    bound = _count(machine, function)
+    if bound:
+        return cut(machine, bound, function, arguments, receiver)
+    names = bind_parameters(machine, function, arguments, receiver)
+    epoch, cuts = machine.store.epoch, machine.cuts
+    frame = _frame(machine, function, names, receiver)
+    logged = frame.is_manager and machine.store.open()
+    try:
+        signal = _run_body(machine, frame, Activation(frame.tick, arguments, frame, is_forward, receiver), descends)
+        for choice in frame.settled:
+            machine.store.remove(machine.settled, choice)
+        result = _result(machine, function, frame, node.body, signal)
+        if cuts != machine.cuts and isinstance(result, Scalar) and result.kind == "bool":
+            result = CUT
+        if isinstance(result, (Const, DeviceValue, Answer)) and not is_none(result):
+            machine.hand_on(function.frame.namespace.path, arguments.frame)
+    finally:
+        if logged:
+            machine.store.close()
+    if key is not None and epoch == machine.store.epoch:
+        # Beside what it gave, and whether it asked for CUDA, what the key is made of: no other may get its identity.
+        machine.memo[key] = (result, "availability" in machine.consulted, arguments, function, receiver)
+    return result
+
+
+def _remembered(machine: Machine, known: tuple[Any, ...]) -> Value:
+    """What the same call gave before, which asked what it asked then."""
+    result: Value = known[0]
+    asked: bool = known[1]
+    machine.cuts += result is CUT
+    if asked:
+        machine.consulted.add("availability")
+    return result
+
+
+def _count(machine: Machine, function: Function) -> str:
+    """Count a call of a function; returns which bound leaves it out, "" if none does."""
+    times, spent, descended = machine.contexts.get(function.node, (0, 0, 0))
     if times >= MAX_CONTEXTS and spent > max(MIN_STEPS_CONTEXTS, machine.budget // SHARE_OF_CONTEXTS):
-        return cut(machine, "contexts", function, arguments, receiver)
-    machine.contexts[node] = times + 1, spent, descended
-    leaves = machine.home is not None and machine.left_at is None and function.frame.namespace.path != machine.home
+        return "contexts"
+    machine.contexts[function.node] = times + 1, spent, descended
     if machine.home is not None and function.frame.namespace.path != machine.home:
         abroad = machine.abroad if machine.left_at is None else machine.abroad + machine.steps - machine.left_at
         if abroad > MAX_STEPS_ABROAD:
-            return cut(machine, "other files", function, arguments, receiver)
-    names = bind_parameters(machine, function, arguments, receiver)
-    if leaves:
-        machine.left_at = machine.steps
-    epoch, began_at, cuts = machine.store.epoch, machine.steps, machine.cuts
+            return "other files"
+    return ""
+
+
+def _frame(machine: Machine, function: Function, names: dict[str, Value], receiver: Value | None) -> Frame:
+    """The activation of a function whose parameters are bound."""
+    node = function.node
     frame = Frame(names, function.frame, function.frame.namespace, machine.tick())
     frame.function = node
     frame.owner = function.owner
     frame.receiver = receiver
-    body = node.body
-    frame.globals = body.globals
-    frame.nonlocals = body.nonlocals
+    frame.globals = node.body.globals
+    frame.nonlocals = node.body.nonlocals
+    frame.is_manager = function.kind == "contextmanager"
     if node not in machine.stack:
         machine.latest[node] = frame.tick
+    return frame
+
+
+def _run_body(machine: Machine, frame: Frame, activation: Activation, descends: bool) -> Any:
+    """Run the statements of a function; returns how they ended. Its steps count for it, and, if it is the first of
+    another file than the entry's, for what other files may take."""
+    node = frame.function
+    assert node is not None
+    leaves = machine.home is not None and machine.left_at is None and frame.namespace.path != machine.home
+    if leaves:
+        machine.left_at = machine.steps
+    began_at, descended = machine.steps, machine.contexts[node][2]
     depth = len(machine.stack), len(machine.activations)
     machine.stack.append(node)
-    machine.activations.append(Activation(frame.tick, arguments, frame, is_forward, receiver))
-    frame.is_manager = function.kind == "contextmanager"
-    began = frame.is_manager and machine.store.open()
+    machine.activations.append(activation)
     guards = machine.guards
     try:
-        signal = machine.block(body.statements, frame)
-    except Crash:
-        if began:
-            machine.store.close()
-        raise
+        return machine.block(node.body.statements, frame)
     finally:
         del machine.stack[depth[0] :], machine.activations[depth[1] :]
         machine.guards = guards
@@ -181,19 +219,6 @@ def _run(
             machine.abroad += machine.steps - machine.left_at
             machine.left_at = None
         _count_context(machine, node, machine.steps - began_at, descended, descends)
-    for choice in frame.settled:
-        machine.store.remove(machine.settled, choice)
-    result = _result(machine, function, frame, body, signal)
-    if cuts != machine.cuts and isinstance(result, Scalar) and result.kind == "bool":
-        result = CUT
-    if isinstance(result, (Const, DeviceValue, Answer)) and not is_none(result):
-        machine.hand_on(function.frame.namespace.path, arguments.frame)
-    if began:
-        machine.store.close()
-    if key is not None and epoch == machine.store.epoch:
-        # Beside what it gave, and whether it asked for CUDA, what the key is made of: no other may get its identity.
-        machine.memo[key] = (result, "availability" in machine.consulted, arguments, function, receiver)
-    return result
 
 
 def _count_context(machine: Machine, node: ir.Function, steps: int, before: int, descends: bool) -> None:

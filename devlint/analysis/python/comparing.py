@@ -84,76 +84,114 @@ def compare(machine: Machine, left: Value, right: Value, node: ir.Compare, frame
         return _compare_identity(left, right, symbol)
     if _asks_for_cuda(symbol, left, right) and machine.device_count == 0:
         return const(symbol in ("!=", "not-in"))
-    if _asks_for_another(symbol, left, right):
-        return const(symbol == "!=")
-    if _is_cpu(right) and symbol in ("==", "!=") and _is_type(node.left, left) and machine.device_count == 0:
-        return const(symbol == "==")
-    if (left is SOME_DEVICE or right is SOME_DEVICE) and symbol in ("==", "!="):
-        other = right if left is SOME_DEVICE else left
-        if other.__class__ is Const:
-            return const(symbol == "!=")
+    is_equality = symbol in ("==", "!=")
+    if is_equality:
+        same = _are_devices_equal(machine, left, right, node)
+        if same is not None:
+            return const(same is (symbol == "=="))
     if left is LOST_TYPE or right is LOST_TYPE:
         return FOLLOWS
-    if is_none(right) and symbol in ("==", "!=") and _is_told_by_identity(left):
+    if is_equality and is_none(right) and _is_told_by_identity(left):
         return _compare_identity(left, right, "is" if symbol == "==" else "is-not")
     if isinstance(left, DeviceValue) or isinstance(right, DeviceValue):
         return compare_devices(machine, symbol, left, right, node, frame)
     if symbol in ("in", "not-in"):
-        answer = contains(machine, right, left, node, frame)
-        if answer is False and left.__class__ is Const:
-            look_in_names(machine, symbol, left, right, node, frame)
-        if answer is not None:
-            return const(answer if symbol == "in" else not answer)
-        return named_unknown(left, symbol, right) or _membership(left, symbol, right) or BOOL
+        return _compare_membership(machine, left, right, node, frame)
     if isinstance(left, Const) and isinstance(right, Const):
-        _note_count(machine, symbol, left, right, frame)
-        if machine.gpu_numbers and machine.world.device_count == 0:
-            without = _without_gpu(machine, symbol, left, right)
-            if without is not None:
-                return const(without)
-        if isinstance(left.value, (int, float)) and isinstance(right.value, (int, float)):
-            weigh(machine, node, frame)
-        elif left.value.__class__ is DeviceText or right.value.__class__ is DeviceText:
-            compare_names(machine, symbol, left, right, node, frame)
-        try:
-            answer = bool(COMPARE[symbol](left.value, right.value))
-            return (compared(machine, left, right, node, answer) if machine.presets else None) or const(answer)
-        except TypeError as error:
-            refuse_index(machine, node, frame, f"TypeError: {error}")
-            raise Crash("TypeError") from None
-        except Exception:
-            return BOOL
-    if isinstance(left, (Class, External)) and isinstance(right, (Class, External)) and symbol in ("==", "!="):
-        same = equal(left, right)
+        return _compare_constants(machine, left, right, node, frame)
+    if is_equality:
+        same = _are_one(left, right)
         if same is not None:
             return const(same is (symbol == "=="))
-    if symbol in ("==", "!=") and is_member(left) and (is_member(right) or isinstance(right, Const)):
-        return const((left is right) is (symbol == "=="))
-    if symbol in ("==", "!=") and (none_of(left, right) or none_of(right, left)):
-        return const(symbol == "!=")
     if left.__class__ is Instance or right.__class__ is Instance:
         answered = _by_own_method(machine, symbol, left, right, node, frame)
         if answered is not None:
             return answered
-        if symbol in ("==", "!=") and left is not right and _is_equal_to_itself(left) and _is_equal_to_itself(right):
+        if is_equality and left is not right and _is_equal_to_itself(left) and _is_equal_to_itself(right):
             return const(symbol == "!=")
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return compare_tensors(machine, symbol, left, right, node, frame)
     if isinstance(left, Array) or isinstance(right, Array):
         arrays = [side for side in (left, right) if isinstance(side, Array)]
         return Array(_common_rank(left, right), None, all(side.may_be_number for side in arrays))
-    if isinstance(left, Sequence) and isinstance(right, Sequence) and symbol in ("==", "!="):
-        same = _same_items(left, right)
-        return BOOL if same is None else const(same is (symbol == "=="))
-    if symbol in ("==", "!=") and (_are_unlike(left, right) or _are_unlike(right, left)):
-        return const(symbol == "!=")
-    if symbol in ("==", "!=") and (texts_differ(left, right) or are_dtypes_apart(left, right)):
-        return const(symbol == "!=")
+    if is_equality:
+        same = _are_equal(left, right)
+        if same is not None:
+            return const(same is (symbol == "=="))
     known = _compare_bounds(left, symbol, right)
     if known is not None:
         weigh(machine, node, frame)
         return const(known)
     return count_arguments(left, symbol, right) or named_unknown(left, symbol, right) or BOOL
+
+
+def _are_devices_equal(machine: Machine, left: Value, right: Value, node: ir.Compare) -> bool | None:
+    """What is told of names of devices though nobody knows what stands on one side."""
+    if _asks_for_another(left, right):
+        return False
+    if _is_cpu(right) and _is_type(node.left, left) and machine.device_count == 0:
+        return True
+    if left is SOME_DEVICE or right is SOME_DEVICE:
+        other = right if left is SOME_DEVICE else left
+        return False if other.__class__ is Const else None
+    return None
+
+
+def _compare_membership(machine: Machine, left: Value, right: Value, node: ir.Compare, frame: Frame) -> Value:
+    """`left in right`, `left not in right`."""
+    symbol = node.operator
+    answer = contains(machine, right, left, node, frame)
+    if answer is False and left.__class__ is Const:
+        look_in_names(machine, symbol, left, right, node, frame)
+    if answer is not None:
+        return const(answer if symbol == "in" else not answer)
+    return named_unknown(left, symbol, right) or _named_membership(left, symbol, right) or BOOL
+
+
+def _compare_constants(machine: Machine, left: Const, right: Const, node: ir.Compare, frame: Frame) -> Value:
+    """An equality or order of two constants.
+
+    Raises:
+        Crash: Python refuses it.
+    """
+    symbol = node.operator
+    _note_count(machine, symbol, left, right, frame)
+    if machine.gpu_numbers and machine.world.device_count == 0:
+        without = _without_gpu(machine, symbol, left, right)
+        if without is not None:
+            return const(without)
+    if isinstance(left.value, (int, float)) and isinstance(right.value, (int, float)):
+        weigh(machine, node, frame)
+    elif left.value.__class__ is DeviceText or right.value.__class__ is DeviceText:
+        compare_names(machine, symbol, left, right, node, frame)
+    try:
+        answer = bool(COMPARE[symbol](left.value, right.value))
+        return (compared(machine, left, right, node, answer) if machine.presets else None) or const(answer)
+    except TypeError as error:
+        refuse_index(machine, node, frame, f"TypeError: {error}")
+        raise Crash("TypeError") from None
+    except Exception:
+        return BOOL
+
+
+def _are_one(left: Value, right: Value) -> bool | None:
+    """Whether two classes, or members of enumerations, are the same; None where that is not known, or it is others."""
+    if isinstance(left, (Class, External)) and isinstance(right, (Class, External)):
+        same = equal(left, right)
+        if same is not None:
+            return same
+    if is_member(left) and (is_member(right) or isinstance(right, Const)):
+        return left is right
+    return False if none_of(left, right) or none_of(right, left) else None
+
+
+def _are_equal(left: Value, right: Value) -> bool | None:
+    """Whether two sequences hold the same, and whether what else is known of two values sets them apart."""
+    if isinstance(left, Sequence) and isinstance(right, Sequence):
+        return _same_items(left, right)
+    if _are_unlike(left, right) or _are_unlike(right, left):
+        return False
+    return False if texts_differ(left, right) or are_dtypes_apart(left, right) else None
 
 
 _BARE_BASES: Final = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "torch.nn.Module"})
@@ -256,10 +294,8 @@ def _asks_for_cuda(symbol: str, left: Value, right: Value) -> bool:
     return (isinstance(left, Unknown) and not left.named) or (isinstance(left, Scalar) and left.kind == "string")
 
 
-def _asks_for_another(symbol: str, left: Value, right: Value) -> bool:
+def _asks_for_another(left: Value, right: Value) -> bool:
     """Whether what nobody knows is compared with an accelerator that no world has: `device.type == "xpu"`."""
-    if symbol not in ("==", "!="):
-        return False
     if isinstance(left, Const):
         left, right = right, left
     return isinstance(right, Const) and right.value in OTHERS and isinstance(left, (Unknown, Scalar))
@@ -281,7 +317,7 @@ def _is_cpu(value: Value) -> bool:
     return isinstance(value, Const) and value.value == "cpu"
 
 
-def _membership(left: Value, symbol: str, right: Value) -> Unknown | None:
+def _named_membership(left: Value, symbol: str, right: Value) -> Unknown | None:
     if isinstance(left, Const) and isinstance(right, Arguments):
         text = f"{left.value!r} in sys.argv"
         return Unknown(text if symbol == "in" else f"not {text}", True)

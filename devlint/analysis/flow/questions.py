@@ -1,0 +1,126 @@
+"""What a condition asks, as it is written: the same question in other words, where a tensor is, what has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from devlint.analysis.domain.values import Const
+from devlint.analysis.events import Site
+from devlint.analysis.flow.visiting import held
+from devlint.syntax import ir
+from devlint.syntax.walk import dotted
+
+if TYPE_CHECKING:
+    from devlint.analysis.flow.choices import ChoiceKey
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.machine import Machine
+
+
+def question(machine: Machine, test: ir.Expr, frame: Frame) -> tuple[ChoiceKey, bool]:
+    """What a condition without a name asks, so that `if n > 1:` here and `if n <= 1:` there are one question."""
+    known = machine.project.questions.get(test)
+    if known is None:
+        polarity = True
+        symbol = ""
+        if isinstance(test, ir.Compare):
+            symbol = test.operator
+            if symbol in CONTRARY:
+                symbol, polarity = CONTRARY[symbol], False
+        text = _written(test, symbol)
+        path = frame.namespace.path
+        known = ((path, text) if text else Site(path, test.at).key), polarity
+        machine.project.questions[test] = known
+    return known
+
+
+CONTRARY = {"!=": "==", "is-not": "is", "not-in": "in", "<=": ">", ">=": "<"}
+
+
+def _written(node: ir.Expr, symbol: str = "") -> str:
+    """An expression of names, constants, comparisons and calls as text; "" if it is made of something else."""
+    if isinstance(node, (ir.Name, ir.Attribute)):
+        return dotted(node)
+    if isinstance(node, ir.Const):
+        return repr(node.value)
+    if isinstance(node, ir.Compare):
+        left, right = _written(node.left), _written(node.right)
+        return f"({left} {symbol or node.operator} {right})" if left and right else ""
+    if isinstance(node, ir.Subscript):
+        left, right = _written(node.value), _written(node.index)
+        return f"{left}[{right}]" if left and right else ""
+    if isinstance(node, ir.Call) and not node.keywords:
+        parts = [_written(part) for part in (node.function, *node.args)]
+        return f"{parts[0]}({', '.join(parts[1:])})" if all(parts) else ""
+    return ""
+
+
+def asks_for_change(machine: Machine, test: ir.Compare, frame: Frame) -> bool:
+    """Whether a condition asks if something is another than the last time, which is kept for that (`if index != last:
+    ...; last = index`), and there was none yet: what was put there to begin with is not what is asked for."""
+    if test.operator not in ("==", "!="):
+        return False
+    body = frame.namespace.module if frame.function is None else frame.function
+    kept = machine.project.kept.get(body)
+    if kept is None:
+        kept = machine.project.kept[body] = frozenset(_kept(body))
+    left, right = dotted(test.left), dotted(test.right)
+    return ((left, right) in kept and isinstance(held(test.left, frame), Const)) or (
+        (right, left) in kept and isinstance(held(test.right, frame), Const)
+    )
+
+
+def _kept(body: ir.Module | ir.Function) -> Iterator[tuple[str, str]]:
+    """The names that a function or file assigns, each with the name of what it is given."""
+    waiting: list[ir.Node] = list(body.body if isinstance(body, ir.Module) else body.body.statements)
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ir.Assign) and len(part.targets) == 1:
+            names = dotted(part.targets[0]), dotted(part.value)
+            if all(names):
+                yield names
+        elif not isinstance(part, (ir.Function, ir.Class)):
+            for block in ("body", "orelse", "final", "handlers", "cases"):
+                waiting += getattr(part, block, None) or ()
+
+
+def asks_where(machine: Machine, test: ir.Expr) -> bool:
+    """Whether a condition asks on which device a tensor is: `x.is_cuda`, `x.get_device() >= 0`, `x.type() == name`."""
+    known = machine.project.asks_where.get(test)
+    if known is None:
+        known = machine.project.asks_where[test] = _is_question_where(test)
+    return known
+
+
+def asks_for_cuda(test: ir.Expr, frame: Frame) -> bool | None:
+    """The answer on CUDA to a question that asks of what kind the device of an input is: `x.device.type == "cuda"`."""
+    if isinstance(test, ir.Attribute):
+        return True if test.name == "is_cuda" and _is_parameter(test.value, frame) else None
+    if not isinstance(test, ir.Compare) or test.operator not in ("==", "!="):
+        return None
+    asked, name = test.left, test.right
+    if not (isinstance(asked, ir.Attribute) and asked.name == "type" and isinstance(name, ir.Const)):
+        return None
+    if not (isinstance(asked.value, ir.Attribute) and asked.value.name == "device") or name.value not in (
+        "cuda",
+        "cpu",
+    ):
+        return None
+    if not _is_parameter(asked.value.value, frame):
+        return None
+    return (test.operator == "==") is (name.value == "cuda")
+
+
+def _is_parameter(node: ir.Expr, frame: Frame) -> bool:
+    return isinstance(node, ir.Name) and frame.function is not None and node.id in frame.function.parameters.positional
+
+
+def _is_question_where(test: ir.Expr) -> bool:
+    if isinstance(test, ir.Compare):
+        return _is_question_where(test.left) or _is_question_where(test.right)
+    if isinstance(test, ir.Call):
+        asked = test.function
+        if not isinstance(asked, ir.Attribute):
+            return False
+        return asked.name == "get_device" or (asked.name == "type" and not test.args) or _is_question_where(asked.value)
+    return isinstance(test, ir.Attribute) and test.name in ("is_cuda", "is_cpu")
