@@ -233,6 +233,8 @@ class Machine:
         self.defaults: dict[ChoiceKey, bool] = {}
         """Answers that were taken because the program is started without arguments."""
         self.promoted: dict[ChoiceKey, Choice] = {}
+        self.offered: dict[str, str] = {}
+        """Values that options of the program offer besides their defaults, by what is assumed where one is given."""
         self.unlikely: dict[ChoiceKey, bool] = {}
         """Of the questions whether something is None, whether all ask what a call gave of which nothing is known."""
         self.joint: dict[ChoiceKey, list[dict[ChoiceKey, bool]]] = {}

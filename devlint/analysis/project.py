@@ -95,6 +95,8 @@ class Project:
         """Whether a function starts a process group of NCCL."""
         self.asked: dict[ir.Node, tuple[frozenset[str], tuple[ir.Attribute, ...]]] = {}
         """The names and attributes of which a condition is made, if it is made of such alone."""
+        self.picks: dict[ir.Module, dict[str, set[str]]] = {}
+        """By text, what a file names where it goes by that text."""
         self.private: dict[ir.Node, frozenset[str]] = {}
         """The names that have no use outside of an `if`."""
         self.asks_where: dict[ir.Node, bool] = {}

@@ -555,3 +555,43 @@ def test_a_state_that_an_optimizer_has_behind_a_flag_alone() -> None:
     )
     assert {when[0] for _, _, when in found} == {("args.half", True)}
     assert {row for row, _, _ in found} == {7}
+
+
+OFFERED = """\
+import argparse
+import torch
+device = "cuda" if torch.cuda.is_available() else "cpu"
+def plain(x):
+    return x.cos()
+def left(x):
+    return x.cpu()
+parser = argparse.ArgumentParser()
+parser.add_argument("--how", default="plain", choices=["plain", "left", "other"])
+args = parser.parse_args()
+x = torch.ones(3, device=device)
+"""
+
+
+def _when_offered(picks: str) -> set[str]:
+    events = analysed(OFFERED + picks + "y = y + x\n").events
+    return {choice.condition for event in events if isinstance(event, MixedDevices) for choice in event.when}
+
+
+@pytest.mark.parametrize(
+    "picks",
+    [
+        "y = {'plain': plain, 'left': left}[args.how](x)\n",
+        "if args.how == 'left':\n    y = left(x)\nelse:\n    y = plain(x)\n",
+        "match args.how:\n    case 'left':\n        y = left(x)\n    case _:\n        y = plain(x)\n",
+        "y = globals()[args.how](x)\n",
+        "def build(how):\n    return left if how == 'left' else plain\ny = build(args.how)(x)\n",
+        "def build(how):\n    if how == 'left':\n        return left\n    return plain\ny = build(args.how)(x)\n",
+    ],
+)
+def test_values_that_an_option_offers_are_tried(picks: str) -> None:
+    assert _when_offered(picks) == {"args.how == 'left'"}
+
+
+def test_a_value_that_picks_nothing_new_is_not_tried() -> None:
+    assert not _when_offered("y = plain(x)\nif args.how == 'other':\n    y = plain(x.cpu())\n")
+    assert not _when_offered("y = plain(x)\nleft(x)\nif args.how == 'left':\n    y = left(x)\n")

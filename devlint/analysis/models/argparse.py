@@ -26,6 +26,7 @@ from devlint.analysis.domain.values import (
 )
 from devlint.analysis.events import Choice
 from devlint.analysis.flow.gpu_numbers import read, says_which
+from devlint.analysis.flow.offered import given, texts_offered
 from devlint.analysis.flow.option_names import is_gpu_flag, speaks_of_gpu
 from devlint.analysis.flow.users_devices import GPU, gpu_among, no_device, setting, unless_given
 from devlint.analysis.machine import ON_THE_CPU, text_of
@@ -135,6 +136,7 @@ def add_argument(machine: Machine, instance: Instance, call: Call) -> Value | No
     option.offers_cpu = offers_cpu(option.default, call)
     option.convert = call.keywords.get("type")
     choices = call.keywords.get("choices")
+    option.offered = texts_offered(dest, option.default, choices)
     option.gpu = gpu_among(choices.items if isinstance(choices, Sequence) else None)
     option.const = call.keywords.get("const", NONE)
     nargs = constant(call.keywords.get("nargs", NONE))
@@ -330,6 +332,8 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
         return Const(constant(default), site)
     if says_which(option.dest, default):
         return read(machine, default, machine.site(call.node, call.frame))
+    if option.offered:
+        return given(machine, path, default, option.offered, machine.site(call.node, call.frame))
     return default
 
 

@@ -35,6 +35,7 @@ class Option:
         "gpu",
         "kind",
         "nargs",
+        "offered",
         "offers_cpu",
         "required",
     )
@@ -53,6 +54,8 @@ class Option:
         """The text that makes it a GPU, if it takes one."""
         self.offers_cpu = False
         """Whether its default is a GPU, and its choices or its help name the CPU."""
+        self.offered: tuple[str, ...] = ()
+        """The texts that its choices offer besides its default."""
 
 
 def command_line(call: Call) -> list[str] | None:

@@ -11,6 +11,7 @@ from typing import Final
 
 from devlint.analysis.flow.assuming import MAX_BEYOND, beyond, joint, together, usual
 from devlint.analysis.flow.choices import ChoiceKey
+from devlint.analysis.flow.offered import worth_a_run
 from devlint.analysis.flow.users_devices import of_users, open_ones
 from devlint.analysis.flow.varying import may_vary
 from devlint.analysis.machine import FIRST_GPU, VARIES, Machine
@@ -75,6 +76,7 @@ class Exploration:
         machine.met, machine.pairs, machine.touched = set(), {}, set()
         base = self._attempt({}, self.is_program)
         self.most = MAX_RUNS * max(self.budget, self.spent)  # a short program may drive a long one of other files
+        offered = dict(machine.offered) if self.is_program and machine.world.device_count else {}
         promoted, defaults, unlikely = dict(machine.promoted), dict(machine.defaults), self._unlikely()
         users = of_users(machine) if self.is_program else {}
         given = open_ones(machine, users)
@@ -108,6 +110,10 @@ class Exploration:
             self._attempt({**given, **assume})
         if users and self.spent <= self.most:
             self._on_users_devices(users)
+        for key in worth_a_run(machine, {path, *self.imports()}, offered) if offered else ():
+            if not self._goes_on():
+                break
+            self._attempt({**given, key: True})
         if time.monotonic() > self.deadline:
             raise TooSlow
         if self.is_program:
