@@ -289,12 +289,14 @@ class InvalidDevice(Event):
     `kind`: a `string` that names none, a `context` manager, a `negative` number, the `cpu` where a GPU is demanded,
     no `number` where one is (`torch.device("cuda")`, None), a `handle` where the name of a type is demanded, a GPU
     where a `legacy` constructor makes tensors of the CPU, `several` devices in a list, a text that is `joined` to a
-    number.
+    number, one whose number is given `twice`.
     """
 
     text: str = ""
     literal: Site | None = None
-    kind: Literal["string", "context", "negative", "cpu", "number", "handle", "legacy", "several", "joined"] = "string"
+    kind: Literal[
+        "string", "context", "negative", "cpu", "number", "handle", "legacy", "several", "joined", "twice"
+    ] = "string"
     operation: str = ""
 
 

@@ -98,7 +98,8 @@ RULE = Rule(
 - The CPU in `torch.cuda.device(...)`, `torch.cuda.set_device(...)` and `.cuda(...)`, which take GPUs only;
   `set_device` of None or of a device without a number, such as `"cuda"`.
 - A list or tuple of devices where one is expected: `.to([0, 1])`, `torch.load(path, map_location=devices)`.
-- A number that is added to the text of a device: `"cuda:" + 0`.
+- A number that is added to the text of a device: `"cuda:" + 0`, or given beside what has one or is a device already:
+  `torch.device("cuda:0", 0)`, `torch.device(device, 0)`.
 - A GPU given to a legacy constructor as `device=`: `torch.LongTensor([0, 1], device="cuda")`.""",
     why="""\
 It breaks on every machine that reaches it. `"gpu"` is the name that other frameworks use, and it often stands in the
@@ -150,6 +151,7 @@ WORDS = {
     ),
     "several": ("a {text} of devices is no device: `{operation}` takes one", "give it one of them, such as the first"),
     "joined": ("`{text}` is text, and a number is added to it", 'write `f"{text}{{number}}"`'),
+    "twice": ('`"{text}"` has a number, and `{operation}` is given another', 'give it the type alone: `"cuda"`'),
     "handle": ("`{operation}` takes the name of a device type, not a `torch.device`", "give it `device.type`"),
 }
 """What is said, and what helps, by kind of the event."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 from devlint.analysis.dispatch import ATTRIBUTE, METHOD, TRUTH, Call, models, on
 from devlint.analysis.domain.values import (
@@ -403,6 +403,9 @@ def torch_device(machine: Machine, call: Call) -> Value | None:
 
 def _device(machine: Machine, first: Value | None, index: Value | None, call: Call) -> Value | None:
     if isinstance(first, DeviceValue):
+        if index is not None and not first.is_text:
+            error = "TypeError: device(): argument 'type' (position 1) must be str, not torch.device"
+            _refuse(machine, first, "handle", error, call)
         return DeviceValue(first.type, first.index, first.site)
     if isinstance(first, Sequence) and several(machine, first, call.node, call.frame, "torch.device") == POISON:
         raise Crash
@@ -423,6 +426,9 @@ def _device(machine: Machine, first: Value | None, index: Value | None, call: Ca
             )
         number = parsed[1]
         if isinstance(index, Const) and isinstance(index.value, int):
+            if number is not None:
+                error = "RuntimeError: type (string) must not include an index because index was passed explicitly"
+                _refuse(machine, first, "twice", f"{error}: {first.value}", call)
             number = index.value
             if number < 0:
                 negative(machine, index, call.node, call.frame, "torch.device")
@@ -447,6 +453,13 @@ def _device(machine: Machine, first: Value | None, index: Value | None, call: Ca
     if isinstance(first, Instance) and isinstance(first.cls, External) and first.cls.path == "torch.cuda.device":
         resolve(machine, first, call.node, call.frame, "torch.device")
     return UNKNOWN
+
+
+def _refuse(machine: Machine, first: Value, kind: Literal["handle", "twice"], error: str, call: Call) -> NoReturn:
+    """`torch.device(device, 0)`, `torch.device("cuda:0", 0)`: beside a number the name of a type is demanded."""
+    site = machine.site(call.node, call.frame)
+    text = first.value if isinstance(first, Const) else str(first)
+    machine.crash(InvalidDevice, site, error=error, text=str(text), kind=kind, operation="torch.device")
 
 
 @on(ATTRIBUTE, DeviceValue)
