@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.events import (
@@ -41,60 +41,101 @@ def settle(events: Iterable[Event], worlds: Sequence[str], project: Project) -> 
     """Drop names that are unbound in all worlds, unless that is about a device, and checks that fail without a GPU,
     too; count what is said again."""
     found = _counted(events)
-    where: dict[tuple[str, int, int], set[str]] = {}
-    for event in found:
-        if isinstance(event, NameUnbound) and not event.when:
-            where.setdefault(event.root.key, set()).add(event.world)
     at_import = {(e.world, e.site.key) for e in found if isinstance(e, DeviceUnavailable) and e.at_import}
     refused = {e.site.key for e in found if isinstance(e, _CHECKED) and e.checked and e.world == "cpu"}
-    told: dict[tuple[Any, ...], Site] = {}
-    forced = _forced(found)
-    given = {key for one in found if isinstance(one, MixedDevices) and _is_input(one) for key in _left_in_row(one)}
+    unbound = _Unbound(found, worlds, project)
+    clashes = _Clashes(found, project)
     kept: list[Event] = []
     for event in _first_reads(found):
         if isinstance(event, _CHECKED) and event.checked and event.site.key in refused:
             continue
         if isinstance(event, MixedDevices):
-            use = next(filter(None, (_put(operand, forced) for operand in event.operands)), None)
-            if use is not None and event.declined:
-                continue  # that it is put there whatever the user says is told for the world without a GPU
-            if use is not None and _is_one_mistake(event, use):
-                event = dataclasses.replace(event, forced=use.root)
-            if told.setdefault(_clash(event), event.root) != event.root:
-                continue
-            if _is_told_where_it_met(event) and _is_echo(event, told):
-                continue
-            if not _is_input(event) and _is_told_where_it_met(event) and not given.isdisjoint(_left_in_row(event)):
-                continue
-            left = _left_behind(event)
-            if left is not None and told.setdefault(left, event.root) != event.root:
-                continue
-            names = project.no_tensors.get(event.root.key)
-            event = dataclasses.replace(event, no_tensors=frozenset(names)) if names else event
-        if isinstance(event, ParallelDevice) and event.made:
-            if told.setdefault((event.world, *(site and site.key for site in event.made)), event.root) != event.root:
-                continue  # the same module, called again
-        if isinstance(event, NameUnbound):
-            everywhere = len(where.get(event.root.key, ())) == len(worlds)
-            if everywhere and not (event.device_position or event.bound_later):
-                continue
-            if not everywhere and event.bound_later and event.guard is None:
-                continue
-            if event.when:
-                continue  # the choice leaves it unbound, not the machine
-            if "cpu" not in where.get(event.root.key, ()) and event.guard is not None:
-                if not _names_gpus(project.text_at(event.guard)):
-                    continue  # whether it is bound without CUDA nobody knows: that run may have been over before
-        if isinstance(event, DeviceUnavailable) and not event.at_import and (event.world, event.site.key) in at_import:
-            continue  # that it fails when the file is imported is told
-        if isinstance(event, ModuleHasNoDevice) and event.by_protocol and _has_heir(event, project):
-            continue
-        if isinstance(event, WrapperMissing) and not _is_wrapped_elsewhere(event, project):
-            continue
-        if isinstance(event, VisibleDevices) and event.first_cuda is not None and _other_fence(event, project):
-            continue
-        kept.append(event)
+            kept += clashes.read(event)
+        elif isinstance(event, ParallelDevice):
+            kept += clashes.read_parallel(event)
+        elif isinstance(event, NameUnbound):
+            kept += [event] * unbound.is_told(event)
+        elif isinstance(event, DeviceUnavailable):
+            is_told = (event.world, event.site.key) in at_import  # then it fails when the file is imported
+            kept += [event] * (event.at_import or not is_told)
+        elif not _is_void(event, project):
+            kept.append(event)
     return first_of_each(_with_clashes(kept), project)
+
+
+class _Clashes:
+    """Operands on two devices: which of the clashes are told, and by what else the others are."""
+
+    def __init__(self, found: Iterable[Event], project: Project) -> None:
+        inputs = [event for event in found if isinstance(event, MixedDevices) and _is_input(event)]
+        self.project = project
+        self.forced = _forced(found)
+        self.given = {key for event in inputs for key in _left_in_row(event)}
+        self.told: dict[tuple[Any, ...], Site] = {}
+
+    def read(self, event: MixedDevices) -> Iterator[MixedDevices]:
+        """Yield the clash as it is told, if it is."""
+        use = next(filter(None, (_put(operand, self.forced) for operand in event.operands)), None)
+        if use is not None and event.declined:
+            return  # that it is put there whatever the user says is told for the world without a GPU
+        if use is not None and _is_one_mistake(event, use):
+            event = dataclasses.replace(event, forced=use.root)
+        if self._is_told(_clash(event), event):
+            return
+        if _is_told_where_it_met(event):
+            if _is_echo(event, self.told) or not (_is_input(event) or self.given.isdisjoint(_left_in_row(event))):
+                return
+        left = _left_behind(event)
+        if left is not None and self._is_told(left, event):
+            return
+        names = self.project.no_tensors.get(event.root.key)
+        yield dataclasses.replace(event, no_tensors=frozenset(names)) if names else event
+
+    def read_parallel(self, event: ParallelDevice) -> Iterator[ParallelDevice]:
+        """Yield a wrapped module that is elsewhere, once however often it is called."""
+        made = (event.world, *(site and site.key for site in event.made))
+        if not event.made or not self._is_told(made, event):
+            yield event
+
+    def _is_told(self, clash: tuple[Any, ...], event: Event) -> bool:
+        """Whether it was told at another place; if not, it is at this one."""
+        return self.told.setdefault(clash, event.root) != event.root
+
+
+class _Unbound:
+    """Names that are not bound: in which worlds each of them is not."""
+
+    def __init__(self, found: Iterable[Event], worlds: Sequence[str], project: Project) -> None:
+        self.worlds = worlds
+        self.project = project
+        self.where: dict[tuple[str, int, int], set[str]] = {}
+        for event in found:
+            if isinstance(event, NameUnbound) and not event.when:
+                self.where.setdefault(event.root.key, set()).add(event.world)
+
+    def is_told(self, event: NameUnbound) -> bool:
+        """Whether it is the machine that leaves the name unbound, or a device that it is about."""
+        where = self.where.get(event.root.key, set())
+        everywhere = len(where) == len(self.worlds)
+        if everywhere and not (event.device_position or event.bound_later):
+            return False
+        if not everywhere and event.bound_later and event.guard is None:
+            return False
+        if event.when:
+            return False  # the choice leaves it unbound, not the machine
+        if "cpu" in where or event.guard is None:
+            return True
+        # Else whether it is bound without CUDA nobody knows: that run may have been over before.
+        return _names_gpus(self.project.text_at(event.guard))
+
+
+def _is_void(event: Event, project: Project) -> bool:
+    """Whether something else in the project takes what is told of a place away."""
+    if isinstance(event, ModuleHasNoDevice):
+        return event.by_protocol and _has_heir(event, project)
+    if isinstance(event, WrapperMissing):
+        return not _is_wrapped_elsewhere(event, project)
+    return isinstance(event, VisibleDevices) and event.first_cuda is not None and _other_fence(event, project)
 
 
 def _forced(events: Iterable[Event]) -> dict[tuple[str, int, int], DeviceUnavailable]:

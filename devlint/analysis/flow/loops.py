@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.domain.lattice import unbound
-from devlint.analysis.domain.plain import texts
 from devlint.analysis.domain.values import (
-    COUNT,
-    NUMBER,
-    SCALAR,
     Array,
-    Class,
     Const,
-    Instance,
-    Mapping,
     Scalar,
     Sequence,
-    Tensor,
     Unknown,
     Value,
     birth,
 )
-from devlint.analysis.events import Site
-from devlint.analysis.flow.counting import BORN, is_weighed, later, widen_counted
+from devlint.analysis.flow.counting import is_weighed, later, widen_counted
+from devlint.analysis.flow.settling import settle
 from devlint.analysis.signals import BREAK, CONTINUE, RAISE, Signal
-from devlint.analysis.store import MISSING, differ
+from devlint.analysis.store import differ
 from devlint.syntax import ir
 from devlint.syntax.walk import walk
 from devlint.worlds import WORLDS
@@ -35,7 +26,7 @@ from devlint.worlds import WORLDS
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
-    from devlint.analysis.store import Delta, Entry
+    from devlint.analysis.store import Delta
 
 from devlint.analysis.flow.control import keep_sides, one_way
 from devlint.analysis.flow.visiting import (
@@ -119,7 +110,7 @@ def _rounds(
     count = 0
     for item in items[:most]:
         if count >= limit and not is_cheap(machine, steps):
-            changing = _settle(machine, start, first, False, resized)[1]
+            changing = settle(machine, start, first, False, resized).widened
             break
         count += 1
         mark, began, grown = store.mark(), birth(), machine.grown
@@ -131,10 +122,9 @@ def _rounds(
         _end_round(machine, frame)
         if runs_all:
             continue  # numbers stay as they are
-        carried, widened = _settle(machine, mark, began, machine.grown != grown and count == 1, resized)
-        carried = carried or machine.grown != grown
-        changing = changing or widened
-        if not carried and not distinct:
+        told = settle(machine, mark, began, machine.grown != grown and count == 1, resized)
+        changing = changing or told.widened
+        if not (told.carried or machine.grown != grown or distinct):
             break
     if not is_open and count == len(items):
         return None
@@ -252,111 +242,6 @@ def _is_distinct(value: Value) -> bool:
     )
 
 
-def _settle(machine: Machine, mark: int, began: int, grew: bool, resized: set[tuple[int, Any]]) -> tuple[bool, bool]:
-    """Widen the numbers that the round changed; tell whether something changed that carries a device, and whether
-    numbers did.
-
-    What the round made itself (variables, containers, activations of functions) is no change. Where a module `grew`
-    numbers stay for another round: they may be its size. A list that stands where one of another length stood
-    (`xs = xs[-n:]`) gets another round (`resized`), and is of unknown length where it has changed again.
-    """
-    store = machine.store
-    log = store.log
-    assert log is not None
-    carried = widened = False
-    seen: set[tuple[int, Any]] = set()
-    for target, key, is_slot, old in log[mark:]:
-        if target.__class__ in BORN and target.born > began:
-            continue
-        identity = (id(target), key)
-        if identity in seen:
-            continue
-        seen.add(identity)
-        if old is MISSING:
-            continue
-        now = getattr(target, key) if is_slot else target.get(key, MISSING)
-        if now is old:
-            continue
-        if is_slot:
-            if key == "device":
-                carried = True
-            elif key == "pending":  # the next round may read what this one has let come
-                carried = carried or (old is None and now == machine.state.synchronizations)
-            elif key == "items":
-                carried = carried or _weight(now) != _weight(old)
-                items = _widened_items(old, now)
-                if items is not None:
-                    widened = True
-                    if not grew:
-                        store.set(target, key, items)
-            elif key == "children" and target.device is not None:
-                carried = carried or not _are_same(old, now)  # a module grows that has been moved already
-            elif key in ("default_device", "default_type", "current_device"):
-                carried = True
-            elif key == "yields":
-                carried = carried or any(map(_is_numbered, now[len(old or ()) :]))
-        elif _is_moved(old, now):
-            widened = True
-        elif now.__class__ is Scalar and now.among is not None and old.__class__ in (Const, Scalar):
-            if texts(old) != now.among:
-                carried = widened = True  # the next round may go another way, and make it yet another
-        elif isinstance(old, Const):
-            if isinstance(now, Const):
-                if now.value != old.value:
-                    if isinstance(old.value, str) or old.value is None:
-                        carried = True
-                    elif not isinstance(old.value, bool):
-                        widened = True
-                        if not grew:
-                            store.put(target, key, _widened(old, now))
-            elif not isinstance(now, (Scalar, Unknown, Array)):
-                carried = True
-        elif isinstance(old, Tensor) and isinstance(now, Tensor):
-            carried = carried or old.device != now.device or old.is_parameter != now.is_parameter
-        elif isinstance(old, (Sequence, Mapping)) and isinstance(now, (Sequence, Mapping)):
-            carried = carried or _weight(now.items) != _weight(old.items)
-            if _is_resized(log[mark:], old, now):
-                if identity in resized:
-                    widened = True
-                    store.set(now, "open", True)
-                else:
-                    carried = True
-                    resized.add(identity)
-        elif old.__class__ is dict and now.__class__ is dict:
-            carried = carried or not old.items() <= now.items()  # notes of a first time may be added
-        elif isinstance(old, Instance) and isinstance(now, Instance):
-            carried = carried or not _are_alike(old, now)
-        elif isinstance(old, (Unknown, Scalar, Array)) and isinstance(now, (Unknown, Scalar, Const, Array)):
-            pass
-        elif now.__class__ is not Site:  # where something was put
-            carried = True
-    return carried, widened
-
-
-def _is_resized(written: list[Entry], old: Value, now: Value) -> bool:
-    """Whether a list of known length stands where one stood that had another length before all this was written."""
-    if not isinstance(old, Sequence) or not isinstance(now, Sequence) or now.open:
-        return False
-    before = (entry[3] for entry in written if entry[0] is old and entry[1] == "items")
-    return len(next(before, old.items)) != len(now.items)
-
-
-def _is_numbered(value: Value) -> bool:
-    """Whether it is an object of the program's that holds a number: the next one may hold another."""
-    return isinstance(value, Instance) and value.module is None and any(map(_is_number, value.fields.values()))
-
-
-def _is_number(value: Value) -> bool:
-    return isinstance(value, Const) and value.value.__class__ in (int, float)
-
-
-def _is_moved(old: Any, now: Any) -> bool:
-    """Whether a number has other bounds than before the round."""
-    if now.__class__ is not Scalar or now.high is None:
-        return False
-    return old.__class__ is Const or (old.__class__ is Scalar and (old.low, old.high) != (now.low, now.high))
-
-
 def _forget_bounds(machine: Machine, start: int) -> None:
     """The numbers that a loop wrote of which bounds are known: in rounds that were not run they may go beyond."""
     store = machine.store
@@ -370,64 +255,3 @@ def _forget_bounds(machine: Machine, start: int) -> None:
         elif is_slot and key == "items" and now.__class__ is list:
             if any(item.__class__ is Scalar and unbound(item) is not item for item in now):
                 store.set(target, key, [unbound(item) if item.__class__ is Scalar else item for item in now])
-
-
-def _widened(old: Const, now: Const) -> Value:
-    """What a constant may become that changes from round to round."""
-    if not isinstance(old.value, (int, float)):
-        return SCALAR
-    counts_up = isinstance(now.value, (int, float)) and 0 <= old.value <= now.value
-    return COUNT if counts_up else NUMBER
-
-
-def _widened_items(old: Any, now: Any) -> Any:
-    """The items of a container with the numbers widened that a round changed; None where there are none."""
-    if old.__class__ is not now.__class__ or now.__class__ not in (list, dict) or len(old) != len(now):
-        return None
-    places = now.keys() if now.__class__ is dict else range(len(now))
-    changed = {
-        place: _widened(old[place], now[place])
-        for place in places
-        if (now.__class__ is list or place in old)
-        and isinstance(old[place], Const)
-        and isinstance(now[place], Const)
-        and isinstance(old[place].value, (int, float))
-        and not isinstance(old[place].value, bool)
-        and old[place].value != now[place].value
-    }
-    if not changed:
-        return None
-    if now.__class__ is dict:
-        return {**now, **changed}
-    return [changed.get(place, value) for place, value in enumerate(now)]
-
-
-def _are_alike(old: Instance, now: Instance) -> bool:
-    """Whether two objects of a class of the program's hold the same, as far as devices go."""
-    if old.cls is not now.cls or not isinstance(old.cls, Class) or old.module is not now.module:
-        return False
-    if old.fields.keys() != now.fields.keys() or _weight(old.fields) != _weight(now.fields):
-        return False
-    one, other = ([kept.value for kept in held.fields.values() if isinstance(kept, Const)] for held in (old, now))
-    return one == other
-
-
-def _are_same(old: Any, now: Any) -> bool:
-    """Whether the children of a module are the same objects."""
-    return old.__class__ is now.__class__ and len(old or ()) == len(now or ()) and all(map(is_, old or (), now or ()))
-
-
-def _weight(items: Any) -> list[Any]:
-    """What a container holds, as far as devices go."""
-    if items.__class__ not in (list, dict):
-        return []
-    values = items.values() if items.__class__ is dict else items
-    found: list[Any] = []
-    for value in values:
-        if isinstance(value, Tensor):
-            found.append(value.device)
-        elif isinstance(value, (Sequence, Mapping)):
-            found.extend(_weight(value.items))
-        elif not isinstance(value, (Const, Unknown, Scalar, Array)):
-            found.append(id(value))
-    return found

@@ -96,7 +96,6 @@ def _gives(cls: Class, name: str) -> bool:
 
 
 _TYPES: dict[type, tuple[str, ...]] = {
-    Tensor: ("torch.Tensor", "torch.FloatTensor"),
     Array: ("numpy.ndarray",),
     DeviceValue: ("torch.device",),
 }
@@ -129,53 +128,59 @@ def is_instance(machine: Machine, value: Value, cls: Value) -> bool | None:
             return None  # it was only moved, or loaded: it may be anything that can be
         return None if cls.properties.get("enum") and isinstance(value, (Const, Scalar)) else False
     path = libraries.canonical(cls.path)
-    if isinstance(value, (Tensor, Array, DeviceValue)) and path == "builtins.object":
-        return True
-    if isinstance(value, (Tensor, Array, DeviceValue)) and asked_methods(path):
-        return METHODS_OF[value.__class__].issuperset(asked_methods(path))
-    if isinstance(value, Tensor):
-        if path in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
-            return value.is_parameter
-        legacy = libraries.legacy_type(path)
-        if legacy is not None:
-            return _is_of_legacy_type(value, *legacy)
-        if path == "torch.Tensor" or not path.startswith("torch."):
-            return path == "torch.Tensor"
-        return False if libraries.are_apart("torch.Tensor", path) else None
-    if isinstance(value, (Array, DeviceValue)):
-        return path in _TYPES[value.__class__]
+    if isinstance(value, (Tensor, Array, DeviceValue)):
+        return _is_tensor_or_kin(value, path)
     plain = is_plain_instance(value, path)
-    if plain is not None:
-        return plain
+    return _is_builtin(value, path) if plain is None else plain
+
+
+def _is_tensor_or_kin(value: Tensor | Array | DeviceValue, path: str) -> bool | None:
+    """Whether a tensor, an array or a device is of a class out of sight."""
+    if path == "builtins.object":
+        return True
+    if asked_methods(path):
+        return METHODS_OF[value.__class__].issuperset(asked_methods(path))
+    if not isinstance(value, Tensor):
+        return path in _TYPES[value.__class__]
+    if path in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
+        return value.is_parameter
+    legacy = libraries.legacy_type(path)
+    if legacy is not None:
+        return _is_of_legacy_type(value, *legacy)
+    if path == "torch.Tensor" or not path.startswith("torch."):
+        return path == "torch.Tensor"
+    return False if libraries.are_apart("torch.Tensor", path) else None
+
+
+_FAMILIES: Final = ("builtins.", "collections.abc.", "typing.", "collections.")
+"""Where Python's own classes, and the abstract ones that these derive from, have their names."""
+
+
+def _is_builtin(value: Value, path: str) -> bool | None:
+    """Whether a value of one of Python's own types is of a class of Python's, an abstract one included."""
     if is_alias(path) and not isinstance(value, (Function, Bound, Method)):
         return None
-    python = (
-        path.removeprefix("builtins.")
-        .removeprefix("collections.abc.")
-        .removeprefix("typing.")
-        .removeprefix("collections.")
-    )
+    name = path
+    for family in _FAMILIES:
+        name = name.removeprefix(family)
     if isinstance(value, Const):
         if path.startswith("builtins."):
-            kinds = {k.__name__ for k in type(value.value).__mro__}
-            return python in kinds
-        if python in ("Iterable", "Sequence", "Hashable", "Mapping", "Callable"):
-            return (
-                isinstance(value.value, (str, bytes)) and python in ("Iterable", "Sequence")
-            ) or python == "Hashable"
-        return False
+            return name in {kind.__name__ for kind in type(value.value).__mro__}
+        if name in ("Iterable", "Sequence"):
+            return isinstance(value.value, (str, bytes))
+        return name == "Hashable"
     if isinstance(value, Scalar):
-        return False if libraries.is_tensor_class(path) or python in ("list", "tuple", "dict") else None
+        return False if libraries.is_tensor_class(path) or name in ("list", "tuple", "dict") else None
     if isinstance(value, Sequence):
-        if python in ("Iterable", "Sized", "Collection") or (
-            python in ("Sequence", "MutableSequence") and value.kind in ("list", "tuple")
-        ):
+        if name in ("Iterable", "Sized", "Collection"):
             return True
-        return python in (value.kind, "object") or (python in ("list", "tuple") and value.kind == python)
+        if name in ("Sequence", "MutableSequence") and value.kind in ("list", "tuple"):
+            return True
+        return name in (value.kind, "object")
     if isinstance(value, Mapping):
-        return python in ("dict", "Mapping", "MutableMapping", "Iterable", "Dict", value.kind, "object")
+        return name in ("dict", "Mapping", "MutableMapping", "Iterable", "Dict", value.kind, "object")
     if isinstance(value, (Function, Bound, Method)):
-        return python == "Callable"
+        return name == "Callable"
     return None
 
 

@@ -80,60 +80,72 @@ def meet(
     `combine` parts may be 0-dimensional CPU tensors, `strict` parts may not; of `index` parts a CPU tensor is welcome.
     After a clash all tensors involved are poisoned. `callee` is the name of the operation's row in the tables.
     """
-    strict: list[tuple[Tensor, Part]] = []
-    welcome: list[tuple[Tensor, Part]] = []
-    poisoned: Tensor | None = None
-    first: Tensor | None = None
-    unknown = False
-    empty: list[tuple[Tensor, Part]] = []
-    lost: list[ChoiceKey] = []
-    for part in parts:
-        for tensor in operands_in(part.value):
-            if tensor.device == POISON:
-                poisoned = poisoned or tensor
-                continue
-            if first is None:
-                first = tensor
-            if tensor.sides is not None and part.demand in ("combine", "strict") and _holds_several(part.value):
-                strict += [(side, part) for side in tensor.sides if _is_strict(side, part)]
-            if tensor.behind is not None and tensor.device is None:
-                lost.append(tensor.behind)
-            if tensor.device is None or tensor.size == 0:
-                unknown = True  # an empty tensor is a placeholder: what is computed later takes its place
-                if tensor.device is not None and part.demand == "strict" and isinstance(part.value, Sequence):
-                    empty.append((tensor, part))
-                continue
-            if part.demand in ("index",):
-                if tensor.device != "cpu":
-                    strict.append((tensor, part))
-                continue
-            if part.demand == "combine" and tensor.device == "cpu" and tensor.rank in (0, None):
-                welcome.append((tensor, part))
-            elif part.demand in ("combine", "strict"):
-                strict.append((tensor, part))
-    if poisoned is not None:
-        return poisoned, True
-    if lost:
-        note_lost(machine, lost, bool(strict), node)
-    if machine.strayed and not machine.elsewhere and (unknown or any(was_lost(part.value) for part in parts)):
+    met = _Met(parts)
+    if met.poisoned is not None:
+        return met.poisoned, True
+    strict, welcome, first = met.strict, met.welcome, met.first
+    if met.lost:
+        note_lost(machine, met.lost, bool(strict), node)
+    if machine.strayed and not machine.elsewhere and (met.unknown or any(was_lost(part.value) for part in parts)):
         note_stray(machine, [tensor for tensor, _ in (*strict, *welcome)])
-    if empty and strict:
-        strict = [pair for pair in empty if _surely_joined(machine, *pair, strict, frame)] + strict
+    if met.empty and strict:
+        strict = [pair for pair in met.empty if _surely_joined(machine, *pair, strict, frame)] + strict
     if len({tensor.device for tensor, _ in strict}) > 1:
         clash(machine, strict, operation, node, frame, callee, cause)
         return None, True
     if strict:
-        main = strict[0][0]
-        for tensor, _ in strict:
-            if not tensor.assumed:
-                main = tensor
-                break
-        return main, False
-    if welcome and not unknown and not _follow_unknown(parts, welcome):
+        return next((tensor for tensor, _ in strict if not tensor.assumed), strict[0][0]), False
+    if welcome and not met.unknown and not _follow_unknown(parts, welcome):
         return welcome[0][0], False
-    return (first if first is not None and first.device is None else None) or (
-        first if not welcome else Tensor(None, first.rank if first else None)
-    ), False
+    if first is not None and welcome and first.device is not None:
+        return Tensor(None, first.rank), False
+    return first, False
+
+
+class _Met:
+    """The operands of an operation, by what they ask of one another.
+
+    `strict`: all of these have to be on one device. `welcome`: CPU tensors that may be numbers. `empty`: tensors
+    without elements among those that are joined. `lost`: the conditions behind which some lost their devices.
+    `unknown`: of some nobody knows where they are.
+    """
+
+    __slots__ = ("strict", "welcome", "empty", "lost", "poisoned", "first", "unknown")
+
+    def __init__(self, parts: Items[Part]) -> None:
+        self.strict: list[tuple[Tensor, Part]] = []
+        self.welcome: list[tuple[Tensor, Part]] = []
+        self.empty: list[tuple[Tensor, Part]] = []
+        self.lost: list[ChoiceKey] = []
+        self.poisoned: Tensor | None = None
+        self.first: Tensor | None = None
+        self.unknown = False
+        for part in parts:
+            for tensor in operands_in(part.value):
+                if tensor.device == POISON:
+                    self.poisoned = self.poisoned or tensor
+                else:
+                    self._take(tensor, part)
+
+    def _take(self, tensor: Tensor, part: Part) -> None:
+        demand = part.demand
+        if self.first is None:
+            self.first = tensor
+        if tensor.sides is not None and demand in ("combine", "strict") and _holds_several(part.value):
+            self.strict += [(side, part) for side in tensor.sides if _is_strict(side, part)]
+        if tensor.behind is not None and tensor.device is None:
+            self.lost.append(tensor.behind)
+        if tensor.device is None or tensor.size == 0:
+            self.unknown = True  # an empty tensor is a placeholder: what is computed later takes its place
+            if tensor.device is not None and demand == "strict" and isinstance(part.value, Sequence):
+                self.empty.append((tensor, part))
+        elif demand == "index":
+            if tensor.device != "cpu":
+                self.strict.append((tensor, part))
+        elif demand == "combine" and tensor.device == "cpu" and tensor.rank in (0, None):
+            self.welcome.append((tensor, part))
+        elif demand in ("combine", "strict"):
+            self.strict.append((tensor, part))
 
 
 def _surely_joined(
