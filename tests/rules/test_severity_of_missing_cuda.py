@@ -11,6 +11,10 @@ from devlint.config import Config
 from devlint.linter import check
 
 MEANT = {
+    "asks and takes another number where there is no GPU": """\
+        import torch
+        print(torch.ones(2).cuda(), torch.cuda.device_count() * 2 if torch.cuda.is_available() else 1)
+        """,
     "asks what there is and takes the accelerator for granted elsewhere": """\
         import torch
         print(torch.ones(2, device="cuda" if torch.cuda.is_available() else "cpu"))
@@ -211,6 +215,25 @@ MEASURES = {
 }
 
 NOT_SHOWN = {
+    "asks what the GPU is able to do": """\
+        import torch
+        is_new = torch.cuda.is_available() and torch.cuda.get_device_capability()[0] >= 8
+        print(torch.ones(2, dtype=torch.bfloat16 if is_new else torch.float).cuda())
+        """,
+    "asks before it measures how much memory is taken": """\
+        import torch
+        def taken():
+            return torch.cuda.max_memory_allocated() / 2**30 if torch.cuda.is_available() else 0.0
+        print(torch.ones(2).cuda(), taken())
+        """,
+    "has a list of numbers of GPUs": """\
+        import argparse
+        import torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--gpu", default=[0], type=list)
+        args = parser.parse_args()
+        print(torch.ones(2).cuda())
+        """,
     "a network that runs on the CPU before the script names a GPU": """\
         import torch
         small = torch.nn.Linear(3, 3)

@@ -245,8 +245,11 @@ _ANSWERS: Final = frozenset({"", "true", "false", "yes", "no", "on", "off", "t",
 
 
 def _says_which(name: str, default: Value) -> bool:
-    """Whether an option is about which GPU, by its default: `--gpu "0"`, `--gpu 0`, `--gpu "all"`. A program that takes
-    -1 for the CPU, or 1 for a yes, asks for it, which is evidence of its own."""
+    """Whether an option is about which GPU, by its default: `--gpu "0"`, `--gpu 0`, `--gpu "all"`, a list of numbers. A
+    program that takes -1 for the CPU, or 1 for a yes, asks for it, which is evidence of its own."""
+    if isinstance(default, Sequence):
+        numbers = [constant(item) for item in default.items]
+        return bool(numbers) and all(str(number).isdigit() for number in numbers)
     names = default.value if isinstance(default, Const) else None
     if not isinstance(names, str):
         number = constant(default)

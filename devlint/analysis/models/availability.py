@@ -8,6 +8,8 @@ from devlint.analysis.dispatch import VALUES, Call, models
 from devlint.analysis.domain.values import BOOL, NONE, SCALAR, STRING, Const, DeviceValue, Value, const
 from devlint.analysis.pytorch.devices import touch
 from devlint.semantics.devices import OUTSIDE_TORCH
+from devlint.syntax import ir
+from devlint.syntax.walk import walk
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -32,11 +34,23 @@ def is_available(machine: Machine, call: Call) -> Value:
     and keeps the number: pytorch/pytorch#55643).
     """
     machine.consulted.add("availability")
-    machine.testify("availability", call.frame)
+    if not _asks_which(machine.connective):
+        machine.testify("availability", call.frame)
     if machine.device_count != machine.world.device_count:
         machine.consulted.add("count")
     read_visible(machine, call)
     return const(machine.device_count > 0)
+
+
+_ABILITIES: Final = frozenset({"get_device_capability", "get_device_properties", "is_bf16_supported"})
+
+
+def _asks_which(around: ir.Bool | None) -> bool:
+    """Whether a question stands before one for what the GPU is able to do, `torch.cuda.is_available() and
+    torch.cuda.get_device_capability()[0] >= 8`: which types such a program takes hangs on that, not whether it runs."""
+    if around is None or not around.is_and:
+        return False
+    return any(isinstance(part, ir.Attribute) and part.name in _ABILITIES for part in walk(around.values))
 
 
 @models("torch.distributed.is_available")

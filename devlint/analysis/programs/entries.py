@@ -22,6 +22,7 @@ from devlint.analysis.models.patching import fixtures
 from devlint.analysis.programs.applied import enter_function, is_function
 from devlint.analysis.programs.asked_places import placed_inputs
 from devlint.analysis.programs.built import build_once
+from devlint.analysis.programs.callers import asks_size, never_given
 from devlint.analysis.programs.fixtures import given, set_up
 from devlint.analysis.programs.handed import taken_method
 from devlint.analysis.programs.outsiders import moved_by_programs
@@ -162,6 +163,7 @@ def _function_entry(machine: Machine, function: Function, frame: Frame) -> Entry
             machine.given_device = None  # what a test is given its fixtures make
         set_up(machine, None, None, function)
         known = _placed(machine, function, frame) | given(machine, None, None, function)
+        known |= never_given(machine, function)
         invoke(machine, function, Call([], known, node, frame, open=True), None)
 
     return Entry("function", function.node, run)
@@ -228,13 +230,22 @@ def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None
 
 
 def _place(machine: Machine, cls: Class, instance: Instance, device: str, frame: Frame) -> None:
-    """Move a module as its users do: by its own `.to`, if it has one."""
+    """Move a module as its users do: by its own `.to`, if it has one, or its own `.cuda` for the GPU that is in use."""
+    target = DeviceValue(*(parse_device(device) or ("cpu", None)), machine.site(cls.node, frame))
     own = find(cls, "to")
     if own is not None and isinstance(own[0], Function):
-        target = DeviceValue(*(parse_device(device) or ("cpu", None)), machine.site(cls.node, frame))
         call_value(machine, Bound(own[0], instance), Call([target], {}, cls.node, frame))
-    else:
+        return
+    own = find(cls, "cuda")
+    if own is None or not isinstance(own[0], Function) or target.type != "cuda":
         move_module(machine, instance, device, cls.node, frame)
+        return
+    current = machine.state.current_device
+    machine.store.set(machine.state, "current_device", target.index)
+    try:
+        call_value(machine, Bound(own[0], instance), Call([], {}, cls.node, frame))
+    finally:
+        machine.store.set(machine.state, "current_device", current)
 
 
 def _forget_what_callers_set(machine: Machine, cls: Class, instance: Instance) -> None:
@@ -312,7 +323,7 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
     """Call a method that nobody in sight calls, on an instance built with unknown arguments."""
     if is_for_tests(frame.namespace.path, machine.project.root):
         machine.given_device = None
-    known = _placed(machine, method, frame) | fixtures(method.node)
+    known = _placed(machine, method, frame) | fixtures(method.node) | never_given(machine, method)
     call = Call([], known, method.node, frame, open=True)
     if method.kind == "staticmethod":
         invoke(machine, method, call, None)
@@ -328,7 +339,7 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
     if not isinstance(instance, Instance):
         return
     if instance.module is not None:
-        if enter_hook(machine, cls, instance, method, call):
+        if enter_hook(machine, cls, instance, method, call) or asks_size(method.node):
             return
         machine.elsewhere = machine.elsewhere or machine.accelerator != "cuda:0" or instance.module.unsure
         if not (_is_placed(instance) or instance.module.unsure):

@@ -198,6 +198,20 @@ def _logs(node: ir.Expr) -> bool:
     return isinstance(node, ir.Attribute) and node.name in ("info", "debug", "warning", "write")
 
 
+def only_measures(node: ir.Conditional, frame: Frame) -> bool:
+    """Whether what hangs on a question is how much memory of the GPU is taken, and a number where there is none:
+    `torch.cuda.memory_allocated() / 1e9 if torch.cuda.is_available() else 0.0`."""
+    called = [part for part in walk([node.body]) if isinstance(part, ir.Call)]
+    names = {outside_path(part.function, frame).rpartition(".") for part in called}
+    amounts = {last for module, _, last in names if module == "torch.cuda"}
+    return (
+        isinstance(node.orelse, ir.Const)
+        and bool(amounts)
+        and amounts <= _AMOUNTS
+        and all(module == "torch.cuda" or last in _PLAIN for module, _, last in names)
+    )
+
+
 _MEASURES = frozenset(
     {
         "torch.cuda.synchronize",

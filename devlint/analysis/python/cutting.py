@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.domain.ancestry import find, mro
 from devlint.analysis.domain.values import CUT, UNKNOWN, Class, Function, Instance, Lost, ModuleValue, Value, present
 from devlint.analysis.python.parsed_options import leave_out
-from devlint.analysis.pytorch.meeting import tensors_in
+from devlint.analysis.pytorch.meeting import spoilt, tensors_in
 from devlint.analysis.pytorch.module_moves import move_module
 from devlint.syntax import ir
 from devlint.syntax.walk import assigned_attributes, walk
@@ -42,7 +42,8 @@ def cut(machine: Machine, bound: str, function: Function, arguments: Call, recei
     written = _written(machine, function) if objects else frozenset()
     for value in objects:
         _forget(machine, value, written)
-    return CUT
+    result = spoilt(arguments)
+    return CUT if result is UNKNOWN else result
 
 
 def _handed(machine: Machine, function: Function) -> list[Value]:

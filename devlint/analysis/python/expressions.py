@@ -36,7 +36,7 @@ from devlint.analysis.flow.control import either
 from devlint.analysis.flow.narrowing import is_used, narrow
 from devlint.analysis.frames import Frame
 from devlint.analysis.machine import forget_evidence
-from devlint.analysis.programs.evidence import note_doubts
+from devlint.analysis.programs.evidence import note_doubts, only_measures
 from devlint.analysis.python.arguments import Arguments
 from devlint.analysis.python.binding import bind_name
 from devlint.analysis.python.parsed_options import hand_out
@@ -270,6 +270,8 @@ def evaluate_conditional(machine: Machine, node: ir.Conditional, frame: Frame) -
     """`body if test else orelse`."""
     known = len(machine.evidence)
     decision = decide(machine, node.test, frame)
+    if len(machine.evidence) > known and only_measures(node, frame):
+        forget_evidence(machine, known)
     if len(machine.evidence) > known:
         note_doubts(machine, [node.test, node.body, node.orelse], frame, known)
     if decision.truth is not None:

@@ -54,6 +54,7 @@ from devlint.analysis.python.replacing import replaced
 from devlint.analysis.python.sequences import sequence_item
 from devlint.analysis.python.unset_attributes import note_unset
 from devlint.analysis.python.unwritten import end_if_unwritten
+from devlint.analysis.pytorch.meeting import spoilt
 from devlint.analysis.pytorch.missing import read_lost
 from devlint.analysis.pytorch.module_calls import call_module
 from devlint.analysis.pytorch.module_methods import base_method, module_method
@@ -290,7 +291,8 @@ def call_instance(machine: Machine, value: Instance, call: Call) -> Value:
         return call_module(machine, value, call)
     if found is not None:
         return call_value(machine, Bound(found[0], value), call)
-    return model_method(machine, value, "__call__", call, external_bases(value.cls))
+    made = model_method(machine, value, "__call__", call, external_bases(value.cls))
+    return spoilt(call) if made is UNKNOWN else made
 
 
 @on(ITEM, Instance)

@@ -140,6 +140,14 @@ def put(machine: Machine, value: Mapping, key: Value, new: Value, in_loop: bool 
         rest = new if value.rest is None or in_loop else join_all(machine, (value.rest, new))
         machine.store.set(value, "rest", as_part(rest, value))
         _open(machine, value)
+        _fill_in(machine, value)
+
+
+def _fill_in(machine: Machine, value: Mapping) -> None:
+    """What is written under keys that nobody knows may stand where None was: a None among settings is there to be
+    replaced."""
+    if any(is_none(kept) for kept in value.items.values()):
+        rewrite(machine, value, {key: UNKNOWN if is_none(kept) else kept for key, kept in value.items.items()})
 
 
 def _open(machine: Machine, value: Mapping) -> None:
@@ -292,6 +300,7 @@ def update(machine: Machine, value: Mapping, other: Value, node: ir.Node, frame:
     found = iterate(machine, other, node, frame)
     if found is None or found.open:
         _open(machine, value)
+        _fill_in(machine, value)
     for item in found.items if found is not None else ():
         if isinstance(item, Sequence) and length(item) == 2:
             put(machine, value, item.items[0], item.items[1])

@@ -54,7 +54,7 @@ from devlint.analysis.python.lacking import LACKED, read_lacking
 from devlint.analysis.pytorch.devices import is_device_like, resolve, use
 from devlint.analysis.pytorch.host import let_arrive
 from devlint.analysis.pytorch.loads import part_of_load, take_for_data, take_for_weights
-from devlint.analysis.pytorch.meeting import tensors_in
+from devlint.analysis.pytorch.meeting import spoilt, tensors_in
 from devlint.analysis.pytorch.opaque import part_moved, unknown_part
 from devlint.analysis.pytorch.straying import note_stray, was_lost
 from devlint.analysis.signals import Crash
@@ -257,7 +257,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
 def unknown_called(machine: Machine, value: Unknown, call: Call) -> Value:
     """`f(...)` of which nothing is known."""
     _note_strays(machine, value, call.values())
-    return UNKNOWN
+    return spoilt(call)
 
 
 def _note_strays(machine: Machine, value: Value, given: list[Value]) -> None:

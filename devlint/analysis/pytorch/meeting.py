@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.domain.origins import marks
-from devlint.analysis.domain.values import POISON, Mapping, Sequence, Tensor, Unknown, Value
+from devlint.analysis.domain.values import POISON, UNKNOWN, Mapping, Sequence, Tensor, Unknown, Value
 from devlint.analysis.events import CauseKind, MixedDevices, Operand, Site
 from devlint.analysis.flow.option_names import gpu_is_declined
 from devlint.analysis.python.lacking import comes_surely
@@ -23,6 +23,7 @@ from devlint.syntax import ir
 from devlint.syntax.walk import walk
 
 if TYPE_CHECKING:
+    from devlint.analysis.dispatch import Call
     from devlint.analysis.flow.choices import ChoiceKey
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
@@ -44,6 +45,13 @@ class Part:
         self.node = node
         self.name = name
         self.parameter = parameter
+
+
+def spoilt(call: Call) -> Value:
+    """What a call gives of which nothing is known: after an operation that failed, no more than that gave, for what
+    comes of it has no place either."""
+    failed = any(isinstance(given, Tensor) and given.device == POISON for given in call.positional)
+    return Tensor(POISON) if failed else UNKNOWN
 
 
 def tensors_in(value: Value, depth: int = 3, into_dicts: bool = True) -> list[Tensor]:

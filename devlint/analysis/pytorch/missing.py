@@ -40,6 +40,8 @@ def unavailable(
         if machine.trying:
             raise Crash
         return POISON if machine.has_cuda else None
+    if device_type != "cuda" and (machine.path or machine.settled):
+        return gone(machine)  # behind a condition that nobody decides stands what is for machines which have it
     state = machine.state
     if state.misled:
         _note_misled(machine, site, error or errors.message("no-cuda", operation=operation, device=device_type))

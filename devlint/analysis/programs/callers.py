@@ -1,0 +1,57 @@
+"""What the form of a function says of those who call it: flags that nobody gives, and sizes that are asked while a
+module is built."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from devlint.analysis.domain.values import Function, Value
+from devlint.syntax import ir
+from devlint.syntax.walk import last_name, walk
+
+if TYPE_CHECKING:
+    from devlint.analysis.machine import Machine
+
+
+def never_given(machine: Machine, function: Function) -> dict[str, Value]:
+    """The defaults of a private function that stand in each call of its file, `def _shift(self, x, lower=False)`: by
+    its name nobody else calls it."""
+    node = function.node
+    if not node.name.startswith("_") or node.name.endswith("__") or not function.defaults:
+        return {}
+    module = machine.project.module(function.frame.namespace.path)
+    parts = [] if module is None else list(walk(module.body))
+    found = [part for part in parts if isinstance(part, ir.Call) and last_name(part.function) == node.name]
+    called = {id(call.function) for call in found}
+    is_handed_on = any(last_name(part) == node.name and id(part) not in called for part in parts)
+    if not found or is_handed_on or any(_is_open(call) for call in found):
+        return {}
+    skipped = function.owner is not None and function.kind != "staticmethod"
+    positional = node.parameters.positional[skipped:]
+    given = {name for call in found for name in (*positional[: len(call.args)], *(name for name, _ in call.keywords))}
+    return {name: value for name, value in function.defaults.items() if name not in given}
+
+
+def _is_open(call: ir.Call) -> bool:
+    """Whether a call may give more than it names: `f(*args)`, `f(**options)`."""
+    return any(isinstance(part, ir.Starred) for part in call.args) or any(not name for name, _ in call.keywords)
+
+
+_SIZES = frozenset({"shape", "size", "numel", "nelement"})
+
+
+def asks_size(node: ir.Function) -> bool:
+    """Whether a method takes nothing and gives the size of what comes of a tensor that it makes itself: `return
+    self.layers(torch.zeros(1, 3, 9, 9)).shape[1]`. That is asked while a module is built, before anybody moves it."""
+    parameters = node.parameters
+    takes = [*parameters.positional[1:], *parameters.keyword, parameters.variadic, parameters.variadic_keyword]
+    returned = [part.value for part in walk(node.body.statements) if isinstance(part, ir.Return)]
+    return not any(takes) and bool(returned) and all(value is not None and _is_size(value) for value in returned)
+
+
+def _is_size(value: ir.Expr) -> bool:
+    if isinstance(value, ir.Subscript):
+        value = value.value
+    if isinstance(value, ir.Call):
+        value = value.function
+    return isinstance(value, ir.Attribute) and value.name in _SIZES
