@@ -544,6 +544,8 @@ PLACED: Final = Unknown()
 RESULT: Final = Unknown()
 """What a call gives of which nothing is known: a program that asks whether it is None guards against what may never
 be."""
+IN_TEXT: Final = Unknown()
+"""What a text of code binds that is executed in a dict: a function of the program's own, of which nothing is known."""
 PRESENT: Final = Unknown()
 """What two different objects were joined to: nothing is known of it but that it is not None."""
 SCALAR: Final = Scalar()

@@ -13,6 +13,7 @@ from devlint.analysis.domain.plain import compute, length, sequence, set_of
 from devlint.analysis.domain.values import (
     BOOL,
     COUNT,
+    IN_TEXT,
     NONE,
     NUMBER,
     SCALAR,
@@ -27,6 +28,7 @@ from devlint.analysis.domain.values import (
     DeviceValue,
     External,
     Instance,
+    Mapping,
     Scalar,
     Sequence,
     Tensor,
@@ -307,11 +309,18 @@ def typed(machine: Machine, call: Call) -> Value | None:
 @models("builtins.exec")
 def executed(machine: Machine, call: Call) -> Value | None:
     """`exec(open("configurator.py").read())`: plain settings of the file may be others now, and there may be more
-    names. A line that imports (`exec("import models.%s as model" % name)`) leaves the settings alone."""
+    names. A line that imports (`exec("import models.%s as model" % name)`) leaves the settings alone, as does what is
+    executed in a dict of its own."""
     names = call.frame.namespace.names
     if len(call.positional) == 1 and call.frame.names is names:
         machine.store.put(names, "exec", External("builtins.exec"))  # by which `unbound` knows
     if _imports(call.positional[0] if call.positional else None, call.node):
+        return NONE
+    around = call.positional[1] if len(call.positional) > 1 else None
+    if isinstance(around, Mapping):
+        if around.rest is None:
+            machine.store.set(around, "rest", IN_TEXT)
+        machine.store.set(around, "open", True)
         return NONE
     for name, value in list(names.items()):
         if isinstance(value, Const) and not name.startswith("__") and value.value is not None:

@@ -23,6 +23,7 @@ from devlint.analysis.domain.plain import compute
 from devlint.analysis.domain.values import (
     FALSE,
     HOST,
+    IN_TEXT,
     LOST_DEVICE,
     LOST_TYPE,
     NUMBER,
@@ -55,6 +56,7 @@ from devlint.analysis.pytorch.devices import is_device_like, resolve, use
 from devlint.analysis.pytorch.host import let_arrive
 from devlint.analysis.pytorch.loads import part_of_load, take_for_data, take_for_weights
 from devlint.analysis.pytorch.meeting import spoilt, tensors_in
+from devlint.analysis.pytorch.modules import forget_places
 from devlint.analysis.pytorch.opaque import part_moved, unknown_part
 from devlint.analysis.pytorch.straying import note_stray, was_lost
 from devlint.analysis.signals import Crash
@@ -257,6 +259,10 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
 def unknown_called(machine: Machine, value: Unknown, call: Call) -> Value:
     """`f(...)` of which nothing is known."""
     _note_strays(machine, value, call.values())
+    if value is IN_TEXT:
+        for given in call.values():  # it may move them, or let them move their inputs
+            if isinstance(given, Instance) and given.module is not None:
+                forget_places(machine, given)
     return spoilt(call)
 
 
