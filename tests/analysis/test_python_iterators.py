@@ -20,6 +20,31 @@ here = torch.zeros(1)
 """
 
 PROGRAMS = {
+    "what a generator returns": """
+def total(parts):
+    kept = here
+    for part in parts:
+        yield part
+        kept = part
+    return kept
+def either(flag):
+    if flag:
+        return there
+    yield here
+    return here
+def nothing():
+    yield 1
+found = []
+def outer():
+    found.append((yield from total([there, there])))
+    found.append((yield from either(len(found) > 5)))
+    found.append((yield from nothing()))
+for _ in outer():
+    pass
+a = found[0]  #= gpu
+b = found[1]  #= cpu ?
+n = found[2]  #= None
+""",
     "a function that is called until it gives nothing": """
 left = [there, here, None, there]
 given = list(iter(lambda: left.pop(0), None))

@@ -315,10 +315,11 @@ class Sequence(Value):
     `batch` what a loader out of sight yields, which may be of any type.
     `is_shape`: it is the shape of a tensor, or a part of one. `counted`: it has an item for each GPU. `sifted`: its
     items were chosen by a condition that is not decided; it may be empty. `tail`: the items that it was displayed
-    with, and how many of these stand at its end (`*shape, device`).
+    with, and how many of these stand at its end (`*shape, device`). `result`: what a generator returns, which
+    `yield from` gives.
     """
 
-    __slots__ = ("kind", "items", "open", "born", "is_shape", "counted", "sifted", "tail")
+    __slots__ = ("kind", "items", "open", "born", "is_shape", "counted", "sifted", "tail", "result")
 
     def __init__(self, kind: str, items: list[Value], open: bool = False) -> None:
         self.kind = kind
@@ -329,6 +330,7 @@ class Sequence(Value):
         self.counted = False
         self.sifted = False
         self.tail: tuple[list[Value], int] | None = None
+        self.result: Value | None = None
 
     def at_end(self) -> int:
         """How many items of an open one surely stand at its end: those of a display, until it is given others."""

@@ -284,7 +284,10 @@ def _result(machine: Machine, function: Function, frame: Frame, body: ir.Body, s
             if frame.resumes_at is not None:
                 manager.state["afterwards"] = machine.store.rollback(frame.resumes_at)
             return manager
-        return Sequence("generator", list(frame.yields or []), True)
+        made = Sequence("generator", list(frame.yields or []), True)
+        if frame.returns is None and signal is not RAISE:
+            made.result = NONE if signal is None or signal.value is None else signal.value
+        return made
     if signal is RAISE:
         if frame.returns is None:
             raise Crash

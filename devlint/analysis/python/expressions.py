@@ -321,11 +321,12 @@ def evaluate_yield(machine: Machine, node: ir.Yield, frame: Frame) -> Value:
 
 @evaluates(ir.YieldFrom)
 def evaluate_yield_from(machine: Machine, node: ir.YieldFrom, frame: Frame) -> Value:
-    """`yield from`."""
-    found = iterate(machine, machine.evaluate(node.value, frame), node, frame)
+    """`yield from`: it gives what the generator returns."""
+    inner = machine.evaluate(node.value, frame)
+    found = iterate(machine, inner, node, frame)
     items = [UNKNOWN] if found is None else found.items
     machine.store.set(frame, "yields", [*(frame.yields or []), *items])
-    return UNKNOWN
+    return inner.result if isinstance(inner, Sequence) and inner.result is not None else UNKNOWN
 
 
 @evaluates(ir.Function)

@@ -58,6 +58,15 @@ def calls_elsewhere(machine: Machine, cls: Value) -> bool:
     return f"{_MODULE}.__call__" in machine.state.replaced or own in machine.state.replaced
 
 
+def forward_in_place(machine: Machine, cls: Value) -> Function | None:
+    """The function of the program's that stands in the place of the forward of a class of torch's, if only that does:
+    `nn.Linear.forward = forward`."""
+    if not isinstance(cls, External) or f"{_MODULE}.__call__" in machine.state.replaced:
+        return None
+    new = machine.state.replaced.get(f"{libraries.canonical(cls.path)}.forward")
+    return new if isinstance(new, Function) else None
+
+
 def registers_elsewhere(machine: Machine) -> bool:
     """Whether the program itself takes what modules register, so that it may be anywhere."""
     return not _REGISTERING.isdisjoint(machine.state.replaced)

@@ -27,7 +27,7 @@ from devlint.analysis.models import parallel
 from devlint.analysis.programs.handed import taken_method
 from devlint.analysis.python.calls import invoke, untraced
 from devlint.analysis.python.classes import modelled
-from devlint.analysis.python.replacing import calls_elsewhere
+from devlint.analysis.python.replacing import calls_elsewhere, forward_in_place
 from devlint.analysis.pytorch.backward import wait_for_module
 from devlint.analysis.pytorch.meeting import Part, meet, operands_in, tensors_in
 from devlint.analysis.pytorch.modules import (
@@ -58,7 +58,10 @@ def call_module(machine: Machine, value: Instance, call: Call) -> Value:
     module = value.module
     assert module is not None
     if machine.state.replaced and calls_elsewhere(machine, value.cls):
-        return UNKNOWN
+        new = forward_in_place(machine, value.cls)
+        if new is None or machine.trace is not None or not _is_as_built(value):
+            return UNKNOWN
+        return invoke(machine, new, call, value, is_forward=True)
     if module.forward is not None and machine.trace is None and _is_as_built(value):
         return call_by_row(machine, value, module.forward, call)
     own = value.state.get(TRACE)
