@@ -52,7 +52,7 @@ def tensor_item(machine: Machine, value: Tensor, index: Value, node: ir.Node, fr
                 clash_index(machine, value, used, node, frame)
                 return Tensor(POISON)
     if isinstance(index, (Const, Scalar, Tensor, Unknown, Sequence, Array)):
-        made = derived(value, _indexed_rank(value, index))
+        made = derived(value, indexed_rank(value, index))
         made.is_element = made.rank is None and _takes_one(index)
     else:
         made = derived(value)
@@ -109,11 +109,11 @@ def _index_tensors(index: Value) -> list[Tensor]:
     return []
 
 
-def _indexed_rank(value: Tensor, index: Value) -> int | None:
+def indexed_rank(value: Tensor, index: Value) -> int | None:
     parts = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
     if value.rank is None or value.rank >= SOME_RANK:
         return _least_rank(value.rank, parts)
-    rank = value.rank
+    rank, picked = value.rank, 0
     for part in parts:
         if isinstance(part, Const):
             if part.value is None:
@@ -129,13 +129,17 @@ def _indexed_rank(value: Tensor, index: Value) -> int | None:
                 return None
             if part.rank == 0:
                 rank -= 1
-            elif isinstance(part, Tensor) and part.dtype == "torch.bool":
+                continue
+            if part.rank > 1 and not (isinstance(part, Tensor) and part.rank < SOME_RANK and part.dtype):
                 return SOME_RANK
+            is_mask = isinstance(part, Tensor) and part.dtype == "torch.bool"
+            rank -= part.rank if is_mask else 1  # a mask takes as many dimensions as it has, and gives one
+            picked = max(picked, 1 if is_mask else part.rank)
         elif isinstance(part, Sequence):
-            continue
+            rank, picked = rank - 1, max(picked, 1)
         else:
             return None
-    return max(rank, 0)
+    return max(rank, 0) + picked
 
 
 def _least_rank(rank: int | None, parts: list[Value]) -> int | None:
