@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from devlint.lines import split_rows
 from devlint.sources import Source, read_source
 from devlint.syntax import ir
 from devlint.syntax.frontend import FrontEnd, lower
+from devlint.syntax.walk import assigned_attributes
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site, Wrapped
@@ -95,6 +97,8 @@ class Project:
         """Whether a function starts a process group of NCCL."""
         self.asked: dict[ir.Node, tuple[frozenset[str], tuple[ir.Attribute, ...]]] = {}
         """The names and attributes of which a condition is made, if it is made of such alone."""
+        self.written: dict[ir.Module, Counter[str | None]] = {}
+        """The attributes that a file writes, and how often (`written_in`)."""
         self.picks: dict[ir.Module, dict[str, set[str]]] = {}
         """By text, what a file names where it goes by that text."""
         self.private: dict[ir.Node, frozenset[str]] = {}
@@ -149,6 +153,12 @@ class Project:
     def loaded(self) -> list[tuple[str, ir.Module]]:
         """Return the files that the run has read so far, by their paths."""
         return [(path, module) for path, module in self._modules.items() if module is not None]
+
+    def written_in(self, module: ir.Module) -> Counter[str | None]:
+        """The attributes that a file writes, of whatever objects, and how often; None for names that are computed."""
+        if module not in self.written:
+            self.written[module] = Counter(assigned_attributes(module.body))
+        return self.written[module]
 
     def imports_of(self, path: str) -> set[str]:
         """Return the files of the project that a file imports, by what stands in it, run or not."""

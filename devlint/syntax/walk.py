@@ -46,9 +46,10 @@ def attribute_writes(node: Any) -> Iterator[tuple[ir.Node, str | None, ir.Expr]]
                 known = name.value if isinstance(name, ir.Const) and isinstance(name.value, str) else None
                 yield part, known, part.args[0]
             continue
-        for target in walk(_targets(part)):
-            if isinstance(target, ir.Attribute):
-                yield target, target.name, target.value
+        if isinstance(part, (ir.Assign, ir.Augment, ir.For, ir.With)):
+            for target in walk(_targets(part)):
+                if isinstance(target, ir.Attribute):
+                    yield target, target.name, target.value
 
 
 def _targets(node: ir.Node) -> list[ir.Expr]:

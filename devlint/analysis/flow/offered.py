@@ -68,7 +68,8 @@ def worth_a_run(machine: Machine, paths: set[str], offered: dict[str, str]) -> l
         return []
     worth: list[ChoiceKey] = []
     for key, text in offered.items():
-        if text in missed or any(not missed.isdisjoint(_picks(machine, module).get(text, ())) for module in modules):
+        asking = (module for module in modules if f'"{text}"' in module.text or f"'{text}'" in module.text)
+        if text in missed or any(not missed.isdisjoint(_picks(machine, module).get(text, ())) for module in asking):
             worth.append(key)
     return worth[:MAX_TRIED]
 

@@ -42,8 +42,8 @@ def taken_method(cls: Value, name: str) -> Function | None:
 
 def run_handed(machine: Machine, path: str) -> None:
     """Call them, with what nobody knows, at the end of a run that came there; what they write is nobody's."""
-    seen = machine.visited.keys() - machine.taken  # called by the program, not from here in a run before
-    waiting = [function for function in machine.handed if function.node not in seen]
+    # Those that the program has called itself are left out, not those that were called from here in a run before.
+    waiting = [one for one in machine.handed if one.node not in machine.visited or one.node in machine.taken]
     if not waiting or not machine.state.alive:
         return
     machine.protocol, machine.home = True, path

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.python.unimportable import AMBIGUOUS, MADE, entries, is_unimportable, start_of
 from devlint.syntax import ir
-from devlint.syntax.walk import assigned_attributes, walk
+from devlint.syntax.walk import walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Namespace
@@ -92,8 +92,8 @@ def is_given(project: Project, path: str, name: str) -> bool:
     for _, module in project.loaded():
         computed = "setattr(" in module.text and own in module.text
         if name in module.text or computed:
-            assigned = set(assigned_attributes(module.body))
-            if name in assigned or (computed and None in assigned):
+            written = project.written_in(module)
+            if name in written or (computed and None in written):
                 return True
     return False
 

@@ -19,7 +19,6 @@ from devlint.analysis.pytorch.devices import source_text
 from devlint.analysis.signals import Crash
 from devlint.semantics import errors
 from devlint.syntax import ir
-from devlint.syntax.walk import assigned_attributes
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -154,7 +153,7 @@ def _is_assigned(machine: Machine, cls: Class, name: str) -> bool:
     """Whether the program, or the file of a class, or what the one or the other imports, gives anything an attribute of
     this name, or one whose name it computes."""
     return any(
-        not {name, None}.isdisjoint(assigned_attributes(module.body))
+        not {name, None}.isdisjoint(machine.project.written_in(module))
         for module in writers(machine, cls)
         if name in module.text or "setattr(" in module.text
     )

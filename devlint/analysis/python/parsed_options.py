@@ -25,7 +25,7 @@ from devlint.analysis.domain.values import (
     Value,
 )
 from devlint.syntax import ir
-from devlint.syntax.walk import assigned_attributes, walk
+from devlint.syntax.walk import walk
 
 if TYPE_CHECKING:
     from devlint.analysis.dispatch import Call
@@ -156,16 +156,16 @@ def lacks_option(machine: Machine, value: Value, name: str) -> bool:
     if machine.state.replaced:
         return False
     files = set().union(*map(machine.project.imported, value.state[_FILES]))
-    return not any(_may_write(module, name) for path, module in machine.project.loaded() if path in files)
+    return not any(_may_write(machine, module, name) for path, module in machine.project.loaded() if path in files)
 
 
-def _may_write(module: ir.Module, name: str) -> bool:
+def _may_write(machine: Machine, module: ir.Module, name: str) -> bool:
     """Whether a file gives anything an attribute of this name, or one whose name it computes, or says the name as a
     text: an option that was not seen."""
     if _WRITES.search(module.text):
         return True
     if "setattr" in module.text or name in module.text:
-        if not {name, None}.isdisjoint(assigned_attributes(module.body)):
+        if not {name, None}.isdisjoint(machine.project.written_in(module)):
             return True
     if name not in module.text.replace("-", "_"):
         return False

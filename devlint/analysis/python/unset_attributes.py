@@ -14,7 +14,6 @@ from devlint.analysis.python.names import asks_torch, statements_of
 from devlint.analysis.signals import Crash
 from devlint.semantics import errors
 from devlint.syntax import ir
-from devlint.syntax.walk import assigned_attributes
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -92,8 +91,8 @@ def _is_written_elsewhere(machine: Machine, cls: Class, name: str, known: int) -
         if f'"{name}"' in module.text or f"'{name}'" in module.text:
             return True
         if name in module.text or "setattr(" in module.text:
-            written = list(assigned_attributes(module.body))
+            written = machine.project.written_in(module)
             if None in written:
                 return True
-            found += written.count(name)
+            found += written[name]
     return found != known
