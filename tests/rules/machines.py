@@ -38,13 +38,14 @@ class Outcome:
 
 
 class Machines:
-    """Zygote processes, started when first needed: an untouched one for the CPU, one that simulates CUDA.
+    """Zygote processes, started when first needed: an untouched one for the CPU, and one for each simulated machine.
 
     With `real`, the first GPU of this machine plays `gpu1`, and nothing is simulated.
     """
 
     def __init__(self, simulating: str = "tests.rules.zygote", *, real: bool = False) -> None:
-        self._modules = {"plain": "tests.rules.zygote", "simulating": simulating, "real": "tests.rules.zygote"}
+        zygote = "tests.rules.zygote"
+        self._modules = {"plain": zygote, "gpu1": simulating, "gpu2": simulating, "real": zygote}
         self._real = real
         self._processes: dict[str, subprocess.Popen[str]] = {}
 
@@ -69,12 +70,11 @@ class Machines:
             "source": source,
             "path": str(path),
             "folder": str(path.parent),
-            "world": world,
             "args": list(args),
             "environment": dict(environment or {}),
             "observe": observe,
         }
-        process = self._zygote("plain" if world == "cpu" else "real" if self._real else "simulating")
+        process = self._zygote("plain" if world == "cpu" else "real" if self._real else world)
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(json.dumps(request) + "\n")
         process.stdin.flush()

@@ -1,8 +1,8 @@
 """A process that has torch imported and forks once per program: `python -m tests.rules.zygote ROLE`.
 
-`ROLE` is `plain` (no GPU is asked for), `simulating` or `real`. Reads one JSON request a line on stdin and answers each
-with one JSON line; `tests.rules.machines` speaks to it. A request holds `source, path, folder, world, args,
-environment, observe`; the answer `error, row, value`.
+`ROLE` is `plain` (no GPU is asked for), `gpu1` or `gpu2` (so many are simulated, before any fork) or `real`. Reads one
+JSON request a line on stdin and answers each with one JSON line; `tests.rules.machines` speaks to it. A request holds
+`source, path, folder, args, environment, observe`; the answer `error, row, value`.
 """
 
 from __future__ import annotations
@@ -20,29 +20,23 @@ import warnings
 from typing import Any
 
 LIMIT_SECONDS = 120
-SIMULATES = sys.argv[1:] == ["simulating"]
+SIMULATED = {"gpu1": 1, "gpu2": 2}.get(sys.argv[-1], 0)
+"""How many devices are simulated in this process."""
 
 
-def _install(device_count: int) -> None:
-    """Make this process a machine with that many CUDA devices."""
+def _install() -> None:
+    """Make this process, and so its children, a machine with simulated CUDA devices."""
     from devlint import simulated
 
-    simulated.activate(device_count)
+    simulated.activate(SIMULATED)
 
 
-def _prepare() -> None:
-    """Do the slow part of the simulation once, before any fork."""
-    from devlint import simulated
-
-    simulated.preload()
-
-
-def _counts(device_count: int) -> dict[str, int]:
+def _counts() -> dict[str, int]:
     """What an observation may ask of the simulated CUDA; on the plain CPU nothing is transferred.
 
     Real GPUs count nothing: who asks is told 0.
     """
-    if not device_count or not SIMULATES:
+    if not SIMULATED:
         return {"transfers": 0, "synchronizations": 0}
     from devlint import simulated
 
@@ -62,9 +56,6 @@ def _play(request: dict[str, Any]) -> dict[str, Any]:
     os.environ.update(request["environment"])
     sys.path.insert(0, request["folder"])
     sys.argv = [request["path"], *request["args"]]
-    device_count = {"cpu": 0, "gpu1": 1, "gpu2": 2}[request["world"]]
-    if device_count and SIMULATES:
-        _install(device_count)
     main = types.ModuleType("__main__")
     main.__file__ = request["path"]
     sys.modules["__main__"] = main
@@ -73,7 +64,7 @@ def _play(request: dict[str, Any]) -> dict[str, Any]:
         exec(code, main.__dict__)
         value = None
         if request["observe"]:
-            value = eval(request["observe"], {**main.__dict__, **_counts(device_count)})
+            value = eval(request["observe"], {**main.__dict__, **_counts()})
     except SystemExit as end:
         if end.code in (None, 0):
             return {"error": None, "row": None, "value": None}
@@ -131,8 +122,8 @@ def main() -> None:
     import torch.utils.data
 
     torch.set_num_threads(1)
-    if SIMULATES:
-        _prepare()
+    if SIMULATED:
+        _install()
     for line in sys.stdin:
         print(json.dumps(_fork(json.loads(line))), flush=True)
 
