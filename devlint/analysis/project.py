@@ -101,6 +101,8 @@ class Project:
         """The attributes that a file writes, and how often (`written_in`)."""
         self.picks: dict[ir.Module, dict[str, set[str]]] = {}
         """By text, what a file names where it goes by that text."""
+        self.private_uses: dict[ir.Module, dict[str, list[ir.Expr]]] = {}
+        """The calls of private functions in a file, by their names, and what else these names are used for."""
         self.private: dict[ir.Node, frozenset[str]] = {}
         """The names that have no use outside of an `if`."""
         self.asks_where: dict[ir.Node, bool] = {}

@@ -19,17 +19,34 @@ def never_given(machine: Machine, function: Function) -> dict[str, Value]:
     node = function.node
     if not node.name.startswith("_") or node.name.endswith("__") or not function.defaults:
         return {}
-    module = machine.project.module(function.frame.namespace.path)
-    parts = [] if module is None else list(walk(module.body))
-    found = [part for part in parts if isinstance(part, ir.Call) and last_name(part.function) == node.name]
-    called = {id(call.function) for call in found}
-    is_handed_on = any(last_name(part) == node.name and id(part) not in called for part in parts)
-    if not found or is_handed_on or any(_is_open(call) for call in found):
+    found = _uses(machine, function.frame.namespace.path).get(node.name)
+    if not found:
+        return {}
+    calls = [use for use in found if isinstance(use, ir.Call) and not _is_open(use)]
+    if len(calls) < len(found):
         return {}
     skipped = function.owner is not None and function.kind != "staticmethod"
     positional = node.parameters.positional[skipped:]
-    given = {name for call in found for name in (*positional[: len(call.args)], *(name for name, _ in call.keywords))}
+    given = {name for call in calls for name in (*positional[: len(call.args)], *(name for name, _ in call.keywords))}
     return {name: value for name, value in function.defaults.items() if name not in given}
+
+
+def _uses(machine: Machine, path: str) -> dict[str, list[ir.Expr]]:
+    """The calls of private functions in a file, by their names, and what else these names are used for."""
+    module = machine.project.module(path)
+    if module is None:
+        return {}
+    known = machine.project.private_uses.get(module)
+    if known is None:
+        known = machine.project.private_uses[module] = {}
+        called: set[int] = set()
+        for part in walk(module.body):
+            name = last_name(part.function if isinstance(part, ir.Call) else part)
+            if name.startswith("_") and isinstance(part, ir.Expr) and id(part) not in called:
+                known.setdefault(name, []).append(part)
+                if isinstance(part, ir.Call):
+                    called.add(id(part.function))
+    return known
 
 
 def _is_open(call: ir.Call) -> bool:
