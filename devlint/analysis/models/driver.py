@@ -1,16 +1,18 @@
 """What asks for NVIDIA's driver or compiler, or for a GPU, and raises on a machine that has none.
 
 Sources: `torch.utils.cpp_extension` (a CPU build has no CUDA headers, and `CUDA_HOME` is asked for); the documentation
-of NVML (`nvmlInit` answers NVML_ERROR_DRIVER_NOT_LOADED or NVML_ERROR_LIBRARY_NOT_FOUND); accelerate, which trainers of
-transformers begin with ("fp16 mixed precision requires a GPU").
+of NVML (`nvmlInit` answers NVML_ERROR_DRIVER_NOT_LOADED or NVML_ERROR_LIBRARY_NOT_FOUND); that of `subprocess` (a
+program that is not there raises FileNotFoundError, in a shell it gives 127), for `nvidia-smi` comes with the driver;
+accelerate, which trainers of transformers begin with ("fp16 mixed precision requires a GPU").
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from devlint.analysis.dispatch import Call, models
-from devlint.analysis.domain.values import NONE, UNKNOWN, Sequence, Value, constant, is_none
+from devlint.analysis.domain.values import NONE, STRING, UNKNOWN, Sequence, Value, constant, is_none
 from devlint.analysis.machine import text_of
 from devlint.analysis.signals import Crash
 
@@ -60,6 +62,66 @@ def start_management(machine: Machine, call: Call) -> Value:
     if not machine.world.has_cuda:
         end(machine, "NVMLError")
     return NONE
+
+
+@models("subprocess.Popen", "subprocess.run", "subprocess.call")
+def start_program(machine: Machine, call: Call) -> Value | None:
+    """`subprocess.run(["nvidia-smi"])`.
+
+    Raises:
+        Crash: the machine has no such program.
+    """
+    _ask_driver(machine, call, constant(call.keywords.get("check")) is True)
+    return None
+
+
+@models("subprocess.check_call")
+def start_checked_program(machine: Machine, call: Call) -> Value | None:
+    """`subprocess.check_call("nvidia-smi", shell=True)`.
+
+    Raises:
+        Crash: the machine has no such program.
+    """
+    _ask_driver(machine, call, True)
+    return None
+
+
+@models("subprocess.check_output")
+def output_of_program(machine: Machine, call: Call) -> Value:
+    """`subprocess.check_output(["nvidia-smi", "-L"])`.
+
+    Raises:
+        Crash: the machine has no such program.
+    """
+    _ask_driver(machine, call, True)
+    return STRING
+
+
+def _ask_driver(machine: Machine, call: Call, is_checked: bool) -> None:
+    command = call.given(0, "args")
+    by_itself = isinstance(command, Sequence)
+    first = command.items[0] if isinstance(command, Sequence) and command.items else command
+    text = text_of(first) if first is not None else None
+    if not text or PurePosixPath(text.split()[0] if text.split() else "").name != _TOOL:
+        return
+    machine.consulted.add("availability")
+    if machine.world.has_cuda:
+        return
+    if not _uses_shell(call):
+        if by_itself or text.split() == [text]:
+            end(machine, "FileNotFoundError")
+    elif is_checked and not _JOINING & set(text):
+        end(machine, "CalledProcessError")
+
+
+_TOOL: Final = "nvidia-smi"
+_JOINING: Final = frozenset("|;&")
+"""In a shell's line with these the last program's answer counts, or another is run instead."""
+
+
+def _uses_shell(call: Call) -> bool:
+    shell = call.keywords.get("shell")
+    return shell is not None and constant(shell) is not False
 
 
 @models("transformers.TrainingArguments", "transformers.Seq2SeqTrainingArguments")

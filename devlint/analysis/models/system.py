@@ -61,7 +61,6 @@ RESULTS: Final[dict[str, tuple[Value, str]]] = {
         "pprint.pformat textwrap.dedent textwrap.fill tempfile.gettempdir shutil.which "
         "inspect.getsource "
         "traceback.format_exc subprocess.getoutput uuid.uuid4 hashlib.md5 base64.b64encode "
-        "subprocess.check_output "
         "inspect.getfile",
     ),
     "bool": (
