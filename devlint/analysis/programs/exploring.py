@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final
 
@@ -91,16 +91,11 @@ class Exploration:
             if any(defaults.get(key) is not answer for key, answer in left_alone.items()):
                 self._attempt(left_alone)
         behind: list[dict[ChoiceKey, bool]] = []
-        for key in asked:
-            for answer in (True, False):
-                if defaults.get(key) is answer or (answer and key in unlikely):
-                    continue
-                if not self._goes_on():
-                    break
-                self._attempt({**given, key: answer})
-                if self.is_program:
-                    behind.extend(beyond(machine, {key: answer}, promoted))
-                self._on_the_first({**given, key: answer})
+        for key, answer in self._answers(asked, defaults, unlikely):
+            self._attempt({**given, key: answer})
+            if self.is_program:
+                behind.extend(beyond(machine, {key: answer}, promoted))
+            self._on_the_first({**given, key: answer})
         combined = [*together(machine), *both, *behind[:MAX_BEYOND]] if self.is_program else []
         for assume in [*combined, *({key: True, VARIES: True} for key in asked if key in varying)]:
             if VARIES not in assume and any(assume.get(key) for key in unlikely):
@@ -136,13 +131,20 @@ class Exploration:
         worth a run then."""
         self._attempt(users)
         asked, defaults, unlikely = self._asked(), dict(self.machine.defaults), self._unlikely()
+        for key, answer in self._answers(asked, defaults, unlikely):
+            self._attempt({**users, key: answer})
+
+    def _answers(
+        self, asked: list[ChoiceKey], defaults: dict[ChoiceKey, bool], unlikely: set[ChoiceKey]
+    ) -> Iterator[tuple[ChoiceKey, bool]]:
+        """Yield the answers that a run may show something by, as long as there are steps left: none that was taken
+        already (`defaults`), no yes that only results could give."""
         for key in asked:
             for answer in (True, False):
-                if defaults.get(key) is answer or (answer and key in unlikely):
-                    continue
-                if not self._goes_on():
-                    return
-                self._attempt({**users, key: answer})
+                if defaults.get(key) is not answer and not (answer and key in unlikely):
+                    if not self._goes_on():
+                        return
+                    yield key, answer
 
     def _on_the_first(self, assume: dict[ChoiceKey, bool]) -> None:
         """Where a run just asked for a GPU, and nobody knows which of several: the same again on the first of them."""
