@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.domain.values import ModuleValue
+from devlint.analysis.flow.conditions import Conditions
 from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import stands_by
 from devlint.analysis.programs.executing import pass_on, run_file
@@ -16,13 +17,10 @@ from devlint.lines import split_rows
 from devlint.sources import Source, read_source
 from devlint.syntax import ir
 from devlint.syntax.frontend import FrontEnd, lower
-from devlint.syntax.walk import assigned_attributes
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site, Wrapped
-    from devlint.analysis.flow.choices import ChoiceKey
     from devlint.analysis.machine import Machine
-    from devlint.analysis.python.misplaced import Layout
 
 
 class Project:
@@ -34,105 +32,21 @@ class Project:
         self.front_end = front_end
         self.failures: list[tuple[str, int, str]] = []
         self.dependencies: dict[str, set[str]] = {}
-        self.saves: dict[str, bool] = {}
-        """Whether any file below a folder may save weights, of the folders that were asked of."""
-        self.settings_saved: dict[str, bool] = {}
-        """Whether the project saves what its user chooses, and nothing else, under the names that were asked of."""
-        self.savers: tuple[str, ...] | None = None
-        """The files of the project that save, once that was asked."""
-        self._imports: dict[str, set[str]] = {}
-        self.reaches: dict[str, set[str]] = {}
-        """The same with those that these import, and the file itself."""
-        self.networks: dict[str, frozenset[str]] = {}
-        """The classes of a file that are modules."""
-        self.words: dict[str, frozenset[str]] = {}
-        """The names in a file, whatever they name."""
-        self.moving: dict[str, bool] = {}
-        """Whether a file moves anything to a device, or has somebody do so, of the files that were asked of."""
-        self.setting_words: frozenset[str] | None = None
-        """Those in the files around that are no programs."""
-        self.layout: Layout | None = None
-        """What lies in the folders of the project, once that was asked."""
         self.uncached: set[str] = set()
         """The files in which what is found hangs on others that they do not import."""
-        self._modules: dict[str, ir.Module | None] = {}
-        self._resolved: dict[tuple[str, int, str], str | None] = {}
-        self._exists: dict[str, bool] = {}
-        self._rows: tuple[str, list[str]] = ("", [])
-        self.moved_parts: dict[ir.Class, frozenset[tuple[str, ir.Function]]] = {}
-        """The attributes that methods of a class move, each with the method."""
-        self.moved_outside: frozenset[str] | None = None
-        """The attributes of other objects that the project's programs move, once that was asked."""
-        self.given: dict[ir.Node, frozenset[str]] = {}
-        """The attributes of a module class that its callers set by a method."""
-        self.uses: dict[ir.Function, tuple[frozenset[str], tuple[str, ...]]] = {}
-        """The names of the attributes in a method, and those of its object that it sets to what it is given."""
-        self.handed: dict[ir.Node, frozenset[tuple[str, bool]]] = {}
-        """The names from around a function of which it hands something on, by function: itself, or a part of it."""
-        self.targets: dict[ir.Node, frozenset[str]] = {}
-        """The attributes that a function writes itself."""
-        self.placing: dict[ir.Node, bool] = {}
-        """Whether the methods of a module class give its parameters other data."""
-        self.growing: dict[ir.Node, list[ir.Expr]] = {}
-        """What a loop appends to, by loop."""
-        self.indexed: dict[ir.Node, list[ir.Expr]] = {}
-        """Of what a loop takes parts by its target, by loop."""
-        self.bound: dict[ir.Node, frozenset[str]] = {}
-        """The names that a loop binds, by loop."""
-        self.shifted: dict[ir.Node, frozenset[str]] = {}
-        """The containers that a loop writes at more than one index or key, by loop."""
-        self.mapped: dict[ir.Node, frozenset[tuple[str, str]]] = {}
-        """The places in containers that a loop writes: container and index or key, by loop."""
-        self.counted: dict[ir.Node, frozenset[str]] = {}
-        """The names that a loop computes from what changes in each round, by loop."""
-        self.bindings: dict[ir.Module, dict[str, list[int]]] = {}
-        """In which rows a file assigns its names at its top level, by file."""
-        self.settable: dict[ir.Module, frozenset[str]] = {}
-        """The global names that functions of a file set, by file."""
-        self.set_by_classes: dict[ir.Module, dict[str, frozenset[str]]] = {}
-        """The attributes that classes of a file let be set, by file and class."""
-        self.movers: dict[ir.Module, dict[str, list[ir.Function | ir.Class]]] = {}
-        """The functions and classes of a file that move its global names, by file and name."""
-        self.starts_nccl: dict[ir.Node, bool] = {}
-        """Whether a function starts a process group of NCCL."""
-        self.asked: dict[ir.Node, tuple[frozenset[str], tuple[ir.Attribute, ...]]] = {}
-        """The names and attributes of which a condition is made, if it is made of such alone."""
-        self.written: dict[ir.Module, Counter[str | None]] = {}
-        """The attributes that a file writes, and how often (`written_in`)."""
-        self.picks: dict[ir.Module, dict[str, set[str]]] = {}
-        """By text, what a file names where it goes by that text."""
-        self.private_uses: dict[ir.Module, dict[str, list[ir.Expr]]] = {}
-        """The calls of private functions in a file, by their names, and what else these names are used for."""
-        self.private: dict[ir.Node, frozenset[str]] = {}
-        """The names that have no use outside of an `if`."""
-        self.asks_where: dict[ir.Node, bool] = {}
-        """Whether a condition asks on which device a tensor is."""
-        self.kept: dict[ir.Module | ir.Function, frozenset[tuple[str, str]]] = {}
-        """The names that a function or file assigns, each with the name of what it is given."""
-        self.names_asked: dict[ir.Node, tuple[str, ...]] = {}
-        """The names that stand in conditions."""
-        self.questions: dict[ir.Node, tuple[ChoiceKey, bool]] = {}
-        """What conditions without a name ask, and with which polarity."""
-        self.case_tests: dict[ir.Node, ir.Compare] = {}
-        """The comparisons that the patterns of `match` stand for."""
-        self.writes: dict[ir.Module, dict[str | None, set[ir.Class | None]]] = {}
-        """The attributes that files write, and to the objects of which classes."""
-        self.guarded: dict[ir.Class, dict[str, list[ir.Node | None]]] = {}
-        """The tests under which a class sets attributes of its objects, by their names; None for no test."""
-        self.joined: dict[str, bool] = {}
-        """Whether a named condition is made of others by `and`, or by `or`."""
-        self.conjuncts: dict[str, dict[str, bool]] = {}
-        """The parts of a named condition `a and b`, with what each must be."""
-        self.disjuncts: dict[str, dict[str, bool]] = {}
-        """The parts of a named condition `a or b`, with what each must be so that it does not hold."""
-        self.spoken: dict[ir.Module | ir.Function, tuple[dict[str, frozenset[int]], tuple[ir.ExprStatement, ...]]] = {}
-        """The names in a body, by what is named, and its statements that are expressions, by function or file."""
+        self.answers: defaultdict[Callable[..., Any], dict[Any, Any]] = defaultdict(dict)
+        """What was asked of the form of the program, by the function that says it (`memo.py`)."""
+        self.conditions = Conditions()
         self.documenting: set[ir.Function] = set()
         """Decorators that work long, leave nothing, and give back what they decorate."""
         self.wrapped: dict[tuple[str, int, int], set[Wrapped]] = {}
         """Where modules were asked for their `.module` and had one, by the place."""
         self.no_tensors: dict[tuple[str, int, int], set[str]] = {}
         """The names that held no tensor at some time when one was created, by the place where it was."""
+        self._modules: dict[str, ir.Module | None] = {}
+        self._resolved: dict[tuple[str, int, str], str | None] = {}
+        self._exists: dict[str, bool] = {}
+        self._rows: tuple[str, list[str]] = ("", [])
 
     def module(self, path: str) -> ir.Module | None:
         """Return the lowered file, None where it can't be read or parsed (then `failures` says why)."""
@@ -155,36 +69,6 @@ class Project:
     def loaded(self) -> list[tuple[str, ir.Module]]:
         """Return the files that the run has read so far, by their paths."""
         return [(path, module) for path, module in self._modules.items() if module is not None]
-
-    def written_in(self, module: ir.Module) -> Counter[str | None]:
-        """The attributes that a file writes, of whatever objects, and how often; None for names that are computed."""
-        if module not in self.written:
-            self.written[module] = Counter(assigned_attributes(module.body))
-        return self.written[module]
-
-    def imports_of(self, path: str) -> set[str]:
-        """Return the files of the project that a file imports, by what stands in it, run or not."""
-        known = self._imports.get(path)
-        if known is None:
-            module = self.module(path)
-            names = [] if module is None else module.imports
-            wanted = [(name, level) for name, level, _ in names]
-            wanted += [(f"{name}.{part}" if name else part, level) for name, level, parts in names for part in parts]
-            found = {self.resolve(name, level, path) for name, level in wanted}
-            known = self._imports[path] = {target for target in found if target is not None and target != path}
-        return known
-
-    def reach(self, path: str) -> set[str]:
-        """Return a file and those that it imports, and these, by what stands in them."""
-        known = self.reaches.get(path)
-        if known is None:
-            known, waiting = {path}, [path]
-            while waiting:
-                new = self.imports_of(waiting.pop()) - known
-                known |= new
-                waiting += new
-            self.reaches[path] = known
-        return known
 
     def imported(self, path: str) -> set[str]:
         """Return a file and those that it imports, and these, as far as the run went."""

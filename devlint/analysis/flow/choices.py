@@ -363,7 +363,7 @@ def _known_answer(machine: Machine, asked: _Asked, test: ir.Expr, frame: Frame) 
 def _undecided(machine: Machine, asked: _Asked, is_tensor: bool, test: ir.Expr, frame: Frame) -> Decision:
     """The decision where nothing answers the question; notes what else is to be known of it."""
     value, key = asked.value, asked.key
-    is_free = value is not CUT and value is not FOLLOWS and not asks_where(machine, test)
+    is_free = value is not CUT and value is not FOLLOWS and not asks_where(machine.project, test)
     decision = Decision(None, key, asked.choice, asked.polarity, is_free, asked.default)
     decision.is_cut = value is CUT
     asks_content = is_tensor or (isinstance(test, ir.Compare) and test.operator not in ("is", "is-not"))

@@ -12,13 +12,26 @@ if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 
+class Conditions:
+    """The named conditions that are made of others, by their names, and of what they are made."""
+
+    def __init__(self) -> None:
+        self.joined: dict[str, bool] = {}
+        """Whether a condition is made of others by `and`, or by `or`."""
+        self.conjuncts: dict[str, dict[str, bool]] = {}
+        """The parts of `a and b`, with what each must be."""
+        self.disjuncts: dict[str, dict[str, bool]] = {}
+        """The parts of `a or b`, with what each must be so that it does not hold."""
+
+
 def follows(machine: Machine, known: Mapping[ChoiceKey, bool], key: str) -> bool | None:
     """What is known of a named condition, itself or as a part of `a and b` or `a or b`, or of all or one of its own
     parts. (`a or b` is denied as `a and b` is met: by all of its parts.)"""
     answer = known.get(key)
     if answer is not None:
         return answer
-    tables = ((machine.project.conjuncts, True), (machine.project.disjuncts, False))
+    conditions = machine.project.conditions
+    tables = ((conditions.conjuncts, True), (conditions.disjuncts, False))
     for table, met in tables:
         parts = table.get(key)
         if parts is not None:
@@ -39,7 +52,8 @@ def follows(machine: Machine, known: Mapping[ChoiceKey, bool], key: str) -> bool
 def both(machine: Machine, a: Unknown, b: Unknown, *, is_and: bool) -> Unknown:
     """The named condition `a and b` (or `a or b`) of two named ones."""
     assert a.path is not None and b.path is not None
-    joined = machine.project.joined
+    conditions = machine.project.conditions
+    joined = conditions.joined
     first, second = (_bracketed(path, joined, is_and) for path in (a.path, b.path))
     if first.startswith("not "):
         first, second = second, first
@@ -47,8 +61,8 @@ def both(machine: Machine, a: Unknown, b: Unknown, *, is_and: bool) -> Unknown:
         first = f"({first})"  # it is not the whole that is denied
     text = f"{first} {'and' if is_and else 'or'} {second}"
     joined[text] = is_and
-    table = machine.project.conjuncts if is_and else machine.project.disjuncts
-    table[text] = {**_parts(machine, a.path, is_and), **_parts(machine, b.path, is_and)}
+    table = conditions.conjuncts if is_and else conditions.disjuncts
+    table[text] = {**_parts(conditions, a.path, is_and), **_parts(conditions, b.path, is_and)}
     return Unknown(text, a.named and b.named)
 
 
@@ -61,12 +75,12 @@ def _bracketed(path: str, joined: Mapping[str, bool], is_and: bool) -> str:
     return path.removesuffix(bare) + f"({bare})"
 
 
-def _parts(machine: Machine, path: str, holds: bool) -> dict[str, bool]:
+def _parts(conditions: Conditions, path: str, holds: bool) -> dict[str, bool]:
     """The parts that a condition is made of, with what each must be so that it holds, or does not."""
     bare = path.removeprefix("not ")
     if bare != path:
         holds = not holds
-    table = machine.project.conjuncts if holds else machine.project.disjuncts
+    table = conditions.conjuncts if holds else conditions.disjuncts
     return table.get(bare) or {bare: holds}
 
 

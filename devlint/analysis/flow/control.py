@@ -9,6 +9,7 @@ from devlint.analysis.domain.carrying import carries_device
 from devlint.analysis.domain.values import Maybe, Sequence, Tensor, Value, is_none
 from devlint.analysis.flow.option_names import counts_gpus
 from devlint.analysis.frames import Locals
+from devlint.analysis.memo import memoized
 from devlint.analysis.signals import BREAK, CONTINUE, RAISE, Crash, Signal
 from devlint.syntax import ir
 from devlint.syntax.walk import walk
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from devlint.analysis.flow.choices import ChoiceKey, Decision
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
     from devlint.analysis.store import Delta, Entry
 
 
@@ -269,21 +271,19 @@ def _varies(machine: Machine, decision: Decision, frame: Frame) -> bool:
     """Whether a condition may have another answer in each round of the running loop: it asks for what a round binds."""
     if decision.test is None or not frame.loops:
         return False
-    bound = _bound(machine, frame.loops[-1])
+    bound = _bound(machine.project, frame.loops[-1])
     return any(isinstance(part, ir.Name) and part.id in bound for part in walk(decision.test))
 
 
-def _bound(machine: Machine, loop: ir.Node) -> frozenset[str]:
+@memoized
+def _bound(project: Project, loop: ir.Node) -> frozenset[str]:
     """The names that a loop binds in each round."""
-    known = machine.project.bound.get(loop)
-    if known is None:
-        targets = [getattr(loop, "target", None)]
-        for part in walk(getattr(loop, "body", [])):
-            if isinstance(part, (ir.Assign, ir.For)):
-                targets += part.targets if isinstance(part, ir.Assign) else [part.target]
-        names = (part.id for part in walk([part for part in targets if part is not None]) if isinstance(part, ir.Name))
-        known = machine.project.bound[loop] = frozenset(names)
-    return known
+    targets = [getattr(loop, "target", None)]
+    for part in walk(getattr(loop, "body", [])):
+        if isinstance(part, (ir.Assign, ir.For)):
+            targets += part.targets if isinstance(part, ir.Assign) else [part.target]
+    named = walk([part for part in targets if part is not None])
+    return frozenset(part.id for part in named if isinstance(part, ir.Name))
 
 
 def keep_sides(machine: Machine, first: Delta, second: dict[tuple[int, Any], Any]) -> None:

@@ -23,6 +23,7 @@ from devlint.analysis.domain.values import (
 )
 from devlint.analysis.flow.visiting import held, says
 from devlint.analysis.frames import Locals
+from devlint.analysis.memo import memoized
 from devlint.analysis.store import MISSING
 from devlint.syntax import ir
 from devlint.syntax.walk import walk
@@ -30,6 +31,7 @@ from devlint.syntax.walk import walk
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
     from devlint.analysis.signals import Signal
     from devlint.analysis.store import Entry
 
@@ -41,7 +43,7 @@ _VAGUE: Final = frozenset({Unknown, Host, Scalar, Array, type(MISSING)})
 def weigh(machine: Machine, test: ir.Expr, frame: Frame) -> None:
     """Note that numbers answered a question: in another round of a loop it may have another answer. If it is made of
     names alone, it has where one of these changes."""
-    roots, attributes = _asked(machine, test)
+    roots, attributes = _asked(machine.project, test)
     if roots and (frame.loops or _asks_receiver(roots, frame)) and all(_is_kept(part, frame) for part in attributes):
         machine.weighs |= roots.union(part.name for part in attributes)
     else:
@@ -81,7 +83,7 @@ def _is_nothing(machine: Machine, node: ir.If, entry: Entry, began: int, frame: 
     if target is machine.files or (old.__class__ is dict and now.__class__ is dict and old.items() <= now.items()):
         return True
     if old is MISSING and target is frame.names:
-        if key in _private(machine, node, frame):
+        if key in _private(machine.project, (node, frame.loops[0] if frame.loops else node)):
             return True
         if isinstance(now, Tensor):
             machine.staying.append((target, key, now, now.device))
@@ -102,14 +104,12 @@ def _stand_alike(one: Tensor, other: Tensor) -> bool:
     ) and one.attributes is other.attributes
 
 
-def _private(machine: Machine, node: ir.If, frame: Frame) -> frozenset[str]:
-    """The names that are only written in an `if` of those that the outermost loop around it mentions."""
-    known = machine.project.private.get(node)
-    if known is None:
-        around = _mentions(frame.loops[0] if frame.loops else node)
-        known = frozenset(name for name, times in _mentions(node).items() if around[name] == times)
-        machine.project.private[node] = known
-    return known
+@memoized
+def _private(project: Project, place: tuple[ir.If, ir.Node]) -> frozenset[str]:
+    """The names in an `if` that are mentioned nowhere else in what is around it."""
+    node, around = place
+    mentioned = _mentions(around)
+    return frozenset(name for name, times in _mentions(node).items() if mentioned[name] == times)
 
 
 def _mentions(node: ir.Node) -> Counter[str]:
@@ -117,15 +117,13 @@ def _mentions(node: ir.Node) -> Counter[str]:
     return Counter(part.id for part in walk(node) if isinstance(part, ir.Name))
 
 
-def _asked(machine: Machine, test: ir.Expr) -> tuple[frozenset[str], tuple[ir.Attribute, ...]]:
+@memoized
+def _asked(project: Project, test: ir.Expr) -> tuple[frozenset[str], tuple[ir.Attribute, ...]]:
     """The names and attributes of which a condition is made; no names if it is made of something else, too."""
-    known = machine.project.asked.get(test)
-    if known is None:
-        parts = list(walk(test))
-        plain = all(isinstance(part, _PLAIN) for part in parts)
-        names = frozenset(part.id for part in parts if isinstance(part, ir.Name)) if plain else frozenset()
-        known = machine.project.asked[test] = names, tuple(part for part in parts if isinstance(part, ir.Attribute))
-    return known
+    parts = list(walk(test))
+    plain = all(isinstance(part, _PLAIN) for part in parts)
+    names = frozenset(part.id for part in parts if isinstance(part, ir.Name)) if plain else frozenset()
+    return names, tuple(part for part in parts if isinstance(part, ir.Attribute))
 
 
 _PLAIN = (ir.Compare, ir.Bool, ir.Unary, ir.Binary, ir.Const, ir.Name, ir.Attribute)
@@ -161,7 +159,7 @@ def is_weighed(machine: Machine, start: int) -> bool:
 def widen_counted(machine: Machine, node: ir.For | ir.While, start: int, frame: Frame) -> None:
     """Let the numbers among the targets of a loop, and those that the rounds since `start` computed from what changes,
     stand for all later rounds."""
-    names = _counted(machine, node)
+    names = _counted(machine.project, node)
     log = machine.store.log
     assert log is not None
     for target, key, is_slot, _ in log[start:]:
@@ -177,23 +175,19 @@ def _any_such(value: Const) -> Value:
     return SCALAR if widened is value else widened
 
 
-def _counted(machine: Machine, node: ir.For | ir.While) -> frozenset[str]:
+@memoized
+def _counted(project: Project, node: ir.For | ir.While) -> frozenset[str]:
     """The names that a loop computes from its target, and from what it counts."""
-    known = machine.project.counted.get(node)
-    if known is None:
-        found = (
-            {part.id for part in walk(node.target) if isinstance(part, ir.Name)} if isinstance(node, ir.For) else set()
-        )
-        parts = [part for part in walk(node.body) if isinstance(part, (ir.Assign, ir.Augment))]
-        size = -1
-        while size != len(found):
-            size = len(found)
-            for part in parts:
-                targets = part.targets if isinstance(part, ir.Assign) else [part.target]
-                if isinstance(part, ir.Augment) or says(part.value, found):
-                    found.update(*map(_mentions, targets))
-        known = machine.project.counted[node] = frozenset(found)
-    return known
+    found = {part.id for part in walk(node.target) if isinstance(part, ir.Name)} if isinstance(node, ir.For) else set()
+    parts = [part for part in walk(node.body) if isinstance(part, (ir.Assign, ir.Augment))]
+    size = -1
+    while size != len(found):
+        size = len(found)
+        for part in parts:
+            targets = part.targets if isinstance(part, ir.Assign) else [part.target]
+            if isinstance(part, ir.Augment) or says(part.value, found):
+                found.update(*map(_mentions, targets))
+    return frozenset(found)
 
 
 def later(item: Value) -> Value:

@@ -17,6 +17,7 @@ from devlint.analysis.domain.values import (
 )
 from devlint.analysis.flow.counting import is_weighed, later, widen_counted
 from devlint.analysis.flow.settling import settle
+from devlint.analysis.memo import memoized
 from devlint.analysis.signals import BREAK, CONTINUE, RAISE, Signal
 from devlint.analysis.store import differ
 from devlint.syntax import ir
@@ -26,6 +27,7 @@ from devlint.worlds import WORLDS
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
     from devlint.analysis.store import Delta
 
 from devlint.analysis.flow.control import keep_sides, one_way
@@ -198,7 +200,7 @@ def _leave_open(machine: Machine, start: int, node: ir.Node, frame: Frame) -> bo
             if not target.open and differ(old, target.items):
                 machine.store.set(target, "open", True)
                 grows = grows or len(old) < len(target.items)
-    for receiver in _growing(machine, node):
+    for receiver in _growing(machine.project, node):
         grown = held(receiver, frame)
         if not isinstance(grown, Sequence) or grown.kind != "list":
             continue
@@ -209,17 +211,14 @@ def _leave_open(machine: Machine, start: int, node: ir.Node, frame: Frame) -> bo
     return grows
 
 
-def _growing(machine: Machine, node: ir.Node) -> list[ir.Expr]:
+@memoized
+def _growing(project: Project, node: ir.Node) -> list[ir.Expr]:
     """What a loop appends to somewhere in its body, also where it did not come in the rounds that were run."""
-    growing = machine.project.growing
-    known = growing.get(node)
-    if known is None:
-        known = growing[node] = [
-            call.function.value
-            for call in walk(getattr(node, "body", []))
-            if isinstance(call, ir.Call) and isinstance(call.function, ir.Attribute) and call.function.name in _GROW
-        ]
-    return known
+    return [
+        call.function.value
+        for call in walk(getattr(node, "body", []))
+        if isinstance(call, ir.Call) and isinstance(call.function, ir.Attribute) and call.function.name in _GROW
+    ]
 
 
 _GROW = frozenset({"append", "extend", "insert"})

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.domain.values import Const, Mapping, Sequence, Value, constant
 from devlint.analysis.events import Choice
 from devlint.analysis.flow.option_names import speaks_of_gpu
+from devlint.analysis.memo import memoized
 from devlint.semantics.devices import parse_device
 from devlint.syntax import ir
 from devlint.syntax.walk import last_name, walk
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from devlint.analysis.events import Site
     from devlint.analysis.flow.choices import ChoiceKey
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
 
 MAX_OFFERED: Final = 8
 """Of how many values of an option the others are looked for."""
@@ -69,23 +71,23 @@ def worth_a_run(machine: Machine, paths: set[str], offered: dict[str, str]) -> l
     worth: list[ChoiceKey] = []
     for key, text in offered.items():
         asking = (module for module in modules if f'"{text}"' in module.text or f"'{text}'" in module.text)
-        if text in missed or any(not missed.isdisjoint(_picks(machine, module).get(text, ())) for module in asking):
+        picked = (_picks(machine.project, module).get(text, ()) for module in asking)
+        if text in missed or any(not missed.isdisjoint(names) for names in picked):
             worth.append(key)
     return worth[:MAX_TRIED]
 
 
-def _picks(machine: Machine, module: ir.Module) -> dict[str, set[str]]:
+@memoized
+def _picks(project: Project, module: ir.Module) -> dict[str, set[str]]:
     """What a file names where it goes by a text: `if args.agent == "dueling": Dueling()`, `{"dueling": Dueling}`,
     `@register("dueling")`."""
-    known = machine.project.picks.get(module)
-    if known is None:
-        known = machine.project.picks[module] = {}
-        for asked, chosen in _by_text(module):
-            texts = {part.value for part in walk(asked) if isinstance(part, ir.Const) and isinstance(part.value, str)}
-            names = {last_name(part) for part in walk(chosen)} if texts else set()
-            for text in texts:
-                known.setdefault(text, set()).update(names)
-    return known
+    found: dict[str, set[str]] = {}
+    for asked, chosen in _by_text(module):
+        texts = {part.value for part in walk(asked) if isinstance(part, ir.Const) and isinstance(part.value, str)}
+        names = {last_name(part) for part in walk(chosen)} if texts else set()
+        for text in texts:
+            found.setdefault(text, set()).update(names)
+    return found
 
 
 def _by_text(module: ir.Module) -> Iterator[tuple[object, object]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from devlint.analysis.domain.values import Const
 from devlint.analysis.events import Site
 from devlint.analysis.flow.visiting import held
+from devlint.analysis.memo import memoized
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted
 
@@ -15,23 +15,25 @@ if TYPE_CHECKING:
     from devlint.analysis.flow.choices import ChoiceKey
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
 
 
 def question(machine: Machine, test: ir.Expr, frame: Frame) -> tuple[ChoiceKey, bool]:
     """What a condition without a name asks, so that `if n > 1:` here and `if n <= 1:` there are one question."""
-    known = machine.project.questions.get(test)
-    if known is None:
-        polarity = True
-        symbol = ""
-        if isinstance(test, ir.Compare):
-            symbol = test.operator
-            if symbol in CONTRARY:
-                symbol, polarity = CONTRARY[symbol], False
-        text = _written(test, symbol)
-        path = frame.namespace.path
-        known = ((path, text) if text else Site(path, test.at).key), polarity
-        machine.project.questions[test] = known
-    return known
+    return _question(machine.project, (test, frame.namespace.path))
+
+
+@memoized
+def _question(project: Project, asked: tuple[ir.Expr, str]) -> tuple[ChoiceKey, bool]:
+    test, path = asked
+    polarity = True
+    symbol = ""
+    if isinstance(test, ir.Compare):
+        symbol = test.operator
+        if symbol in CONTRARY:
+            symbol, polarity = CONTRARY[symbol], False
+    text = _written(test, symbol)
+    return ((path, text) if text else Site(path, test.at).key), polarity
 
 
 CONTRARY = {"!=": "==", "is-not": "is", "not-in": "in", "<=": ">", ">=": "<"}
@@ -61,35 +63,34 @@ def asks_for_change(machine: Machine, test: ir.Compare, frame: Frame) -> bool:
     if test.operator not in ("==", "!="):
         return False
     body = frame.namespace.module if frame.function is None else frame.function
-    kept = machine.project.kept.get(body)
-    if kept is None:
-        kept = machine.project.kept[body] = frozenset(_kept(body))
+    kept = _kept(machine.project, body)
     left, right = dotted(test.left), dotted(test.right)
     return ((left, right) in kept and isinstance(held(test.left, frame), Const)) or (
         (right, left) in kept and isinstance(held(test.right, frame), Const)
     )
 
 
-def _kept(body: ir.Module | ir.Function) -> Iterator[tuple[str, str]]:
+@memoized
+def _kept(project: Project, body: ir.Module | ir.Function) -> frozenset[tuple[str, str]]:
     """The names that a function or file assigns, each with the name of what it is given."""
+    found: set[tuple[str, str]] = set()
     waiting: list[ir.Node] = list(body.body if isinstance(body, ir.Module) else body.body.statements)
     while waiting:
         part = waiting.pop()
         if isinstance(part, ir.Assign) and len(part.targets) == 1:
             names = dotted(part.targets[0]), dotted(part.value)
             if all(names):
-                yield names
+                found.add(names)
         elif not isinstance(part, (ir.Function, ir.Class)):
             for block in ("body", "orelse", "final", "handlers", "cases"):
                 waiting += getattr(part, block, None) or ()
+    return frozenset(found)
 
 
-def asks_where(machine: Machine, test: ir.Expr) -> bool:
+@memoized
+def asks_where(project: Project, test: ir.Expr) -> bool:
     """Whether a condition asks on which device a tensor is: `x.is_cuda`, `x.get_device() >= 0`, `x.type() == name`."""
-    known = machine.project.asks_where.get(test)
-    if known is None:
-        known = machine.project.asks_where[test] = _is_question_where(test)
-    return known
+    return _is_question_where(test)
 
 
 def asks_for_cuda(test: ir.Expr, frame: Frame) -> bool | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.domain.values import Instance, Mapping, Scalar, Sequence, Tensor, Value
+from devlint.analysis.memo import memoized
 from devlint.syntax import ir
 from devlint.syntax.walk import walk
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from devlint.analysis.flow.choices import ChoiceKey
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
 
 
 def note_asked(machine: Machine, key: ChoiceKey, test: ir.Expr, value: Value, frame: Frame) -> None:
@@ -55,15 +57,17 @@ def _asks_content(test: ir.Expr, value: Value) -> bool:
     return isinstance(value, (Tensor, Scalar))
 
 
+@memoized
+def _names(project: Project, test: ir.Expr) -> tuple[str, ...]:
+    """The names that stand in a condition."""
+    return tuple(dict.fromkeys(part.id for part in walk(test) if isinstance(part, ir.Name)))
+
+
 def _objects(machine: Machine, test: ir.Expr, frame: Frame) -> list[Value]:
     """The tensors, containers and objects that the local names of a condition hold, but for the instance itself."""
-    names = machine.project.names_asked.get(test)
-    if names is None:
-        names = tuple(dict.fromkeys(part.id for part in walk(test) if isinstance(part, ir.Name)))
-        machine.project.names_asked[test] = names
     own = frame.function.parameters.positional[:1] if frame.function is not None else []
     found: list[Value] = []
-    for name in names:
+    for name in _names(machine.project, test):
         value = frame.names.get(name)
         if isinstance(value, Instance) and (name in own or value.module is not None):
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.domain.values import MAX_ITEMS, Const, Instance, Mapping, Sequence, Tensor, Value
+from devlint.analysis.memo import memoized
 from devlint.analysis.pytorch.modules import registered
 from devlint.analysis.store import differ
 from devlint.syntax import ir
@@ -13,6 +14,7 @@ from devlint.syntax.walk import walk
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
 
 MAX_ROUNDS = 8
 """How many rounds a loop has in which nothing stays that a later item could undo."""
@@ -37,7 +39,7 @@ def holds_placed(value: Value | None, depth: int = 3) -> bool:
 
 def indexed(machine: Machine, node: ir.For | ir.While, frame: Frame) -> list[Value]:
     """The containers and modules of which a loop takes parts by the numbers or names that it goes over."""
-    found = (_content(_reached(part, frame)) for part in _by_target(machine, node))
+    found = (_content(_reached(part, frame)) for part in _by_target(machine.project, node))
     return [value for value in found if value is not None and (holds_placed(value) or _is_record(value))]
 
 
@@ -54,22 +56,20 @@ def _is_record(value: Value) -> bool:
     return any(isinstance(field, Tensor) for field in value.fields.values())
 
 
-def _by_target(machine: Machine, node: ir.For | ir.While) -> list[ir.Expr]:
+@memoized
+def _by_target(project: Project, node: ir.For | ir.While) -> list[ir.Expr]:
     """The expressions in a loop's body to which an index is applied, or `getattr`, that names the loop's target."""
     if not isinstance(node, ir.For):
         return []
-    known = machine.project.indexed.get(node)
-    if known is None:
-        names = {part.id for part in walk(node.target) if isinstance(part, ir.Name)}
-        known = []
-        for part in walk(node.body):
-            if isinstance(part, ir.Assign) and part.value.__class__ in _COMPUTED and says(part.value, names):
-                names.update(target.id for target in part.targets if isinstance(target, ir.Name))
-            access = _access(part)
-            if access is not None and says(access[1], names):
-                known.append(access[0])
-        machine.project.indexed[node] = known
-    return known
+    names = {part.id for part in walk(node.target) if isinstance(part, ir.Name)}
+    found = []
+    for part in walk(node.body):
+        if isinstance(part, ir.Assign) and part.value.__class__ in _COMPUTED and says(part.value, names):
+            names.update(target.id for target in part.targets if isinstance(target, ir.Name))
+        access = _access(part)
+        if access is not None and says(access[1], names):
+            found.append(access[0])
+    return found
 
 
 _COMPUTED = (ir.Binary, ir.FString)

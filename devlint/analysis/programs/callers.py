@@ -6,11 +6,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.domain.values import Function, Value
+from devlint.analysis.memo import memoized
 from devlint.syntax import ir
 from devlint.syntax.walk import last_name, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
 
 
 def never_given(machine: Machine, function: Function) -> dict[str, Value]:
@@ -19,7 +21,7 @@ def never_given(machine: Machine, function: Function) -> dict[str, Value]:
     node = function.node
     if not node.name.startswith("_") or node.name.endswith("__") or not function.defaults:
         return {}
-    found = _uses(machine, function.frame.namespace.path).get(node.name)
+    found = _uses(machine.project, function.frame.namespace.path).get(node.name)
     if not found:
         return {}
     calls = [use for use in found if isinstance(use, ir.Call) and not _is_open(use)]
@@ -31,22 +33,19 @@ def never_given(machine: Machine, function: Function) -> dict[str, Value]:
     return {name: value for name, value in function.defaults.items() if name not in given}
 
 
-def _uses(machine: Machine, path: str) -> dict[str, list[ir.Expr]]:
+@memoized
+def _uses(project: Project, path: str) -> dict[str, list[ir.Expr]]:
     """The calls of private functions in a file, by their names, and what else these names are used for."""
-    module = machine.project.module(path)
-    if module is None:
-        return {}
-    known = machine.project.private_uses.get(module)
-    if known is None:
-        known = machine.project.private_uses[module] = {}
-        called: set[int] = set()
-        for part in walk(module.body):
-            name = last_name(part.function if isinstance(part, ir.Call) else part)
-            if name.startswith("_") and isinstance(part, ir.Expr) and id(part) not in called:
-                known.setdefault(name, []).append(part)
-                if isinstance(part, ir.Call):
-                    called.add(id(part.function))
-    return known
+    module = project.module(path)
+    found: dict[str, list[ir.Expr]] = {}
+    called: set[int] = set()
+    for part in walk(module.body) if module is not None else ():
+        name = last_name(part.function if isinstance(part, ir.Call) else part)
+        if name.startswith("_") and isinstance(part, ir.Expr) and id(part) not in called:
+            found.setdefault(name, []).append(part)
+            if isinstance(part, ir.Call):
+                called.add(id(part.function))
+    return found
 
 
 def _is_open(call: ir.Call) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from devlint.analysis.forms import imports_of, reach
 from devlint.analysis.programs.entries import is_for_tests, is_program
 from devlint.analysis.programs.staying import moves
 from devlint.analysis.project import Project
@@ -29,7 +30,7 @@ class Driving:
         self._called: dict[str, set[str]] = {}
         self._around: dict[str, set[str]] | None = None
         self._movers: set[str] | None = None
-        self.imports = {path: project.imports_of(path) for path in targets}
+        self.imports = {path: imports_of(project, path) for path in targets}
         self.importers: dict[str, set[str]] = {}
         for path, found in self.imports.items():
             # Who is driven by a program depends on its imports, run or not.
@@ -116,7 +117,7 @@ class Driving:
             self._around = {}
             choosers = {file: slots for file in self.imports if (slots := self._chosen_in(file))}
             for program in self.imports if choosers else ():
-                reached = self._project.reach(program) if self.is_program(program) else set()
+                reached = reach(self._project, program) if self.is_program(program) else set()
                 for chooser in reached & choosers.keys():
                     for file in reached - {chooser}:
                         self._around.setdefault(file, set()).update(choosers[chooser])

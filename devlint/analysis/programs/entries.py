@@ -17,6 +17,7 @@ from devlint.analysis.domain.ancestry import find, is_module_class, is_open_clas
 from devlint.analysis.domain.values import Bound, Class, DeviceValue, Function, Instance, Tensor, Unknown, Value
 from devlint.analysis.flow.choices import cpu_is_assumed
 from devlint.analysis.frames import Frame, Namespace
+from devlint.analysis.memo import memoized
 from devlint.analysis.models.frameworks import enter_hook, enter_step, is_hook
 from devlint.analysis.models.patching import fixtures
 from devlint.analysis.programs.applied import enter_function, is_function
@@ -251,9 +252,7 @@ def _place(machine: Machine, cls: Class, instance: Instance, device: str, frame:
 def _forget_what_callers_set(machine: Machine, cls: Class, instance: Instance) -> None:
     """What a method that no other of the class calls sets to what it is given (`self.target = target`) is the callers'
     by the time of the forward."""
-    given = machine.project.given.get(cls.node)
-    if given is None:
-        given = machine.project.given[cls.node] = frozenset(_set_by_callers(machine.project, cls))
+    given = frozenset(_set_by_callers(machine.project, cls))
     held = {id(tensor) for tensor, _, _ in registered(instance)} if given else set()
     for name in given:
         field = instance.fields.get(name)
@@ -264,14 +263,15 @@ def _forget_what_callers_set(machine: Machine, cls: Class, instance: Instance) -
 def _set_by_callers(project: Project, cls: Class) -> Iterator[str]:
     methods = [method for part in mro(cls) if isinstance(part, Class) for method in part.fields.values()]
     nodes = [method.node for method in methods if isinstance(method, Function)]
-    uses = [project.uses.get(node) or project.uses.setdefault(node, _uses(node)) for node in nodes]
+    uses = [_uses(project, node) for node in nodes]
     called = frozenset().union(*(names for names, _ in uses))
     for node, (_, kept) in zip(nodes, uses, strict=True):
         if node.name not in called and not node.name.startswith("__"):
             yield from kept
 
 
-def _uses(node: ir.Function) -> tuple[frozenset[str], tuple[str, ...]]:
+@memoized
+def _uses(project: Project, node: ir.Function) -> tuple[frozenset[str], tuple[str, ...]]:
     """The names of the attributes in a method, and those of its object that it sets to what it is given."""
     parameters = node.parameters.positional
     names: set[str] = set()
@@ -369,18 +369,17 @@ def _forget_what_others_move(machine: Machine, cls: Class, instance: Instance, e
     parts = {name: part for name, part in instance.fields.items() if isinstance(part, Instance) and part.module}
     if not parts:
         return
-    moved = machine.project.moved_parts.get(cls.node)
-    if moved is None:
-        moved = machine.project.moved_parts[cls.node] = frozenset(_moved_parts(cls.node))
-    movers = {name for name, mover in moved if mover is not entered.node}
+    movers = {name for name, mover in _moved_parts(machine.project, cls.node) if mover is not entered.node}
     for name, part in parts.items():
         if name in movers or name in moved_by_programs(machine.project, cls.frame.namespace.path):
             if all(tensor.device in (None, "cpu") for tensor, _, _ in registered(part)):
                 forget_places(machine, part)
 
 
-def _moved_parts(cls: ir.Class) -> Iterator[tuple[str, ir.Function]]:
+@memoized
+def _moved_parts(project: Project, cls: ir.Class) -> frozenset[tuple[str, ir.Function]]:
     """The attributes that methods of a class move, each with the method."""
+    found: set[tuple[str, ir.Function]] = set()
     for method in cls.body:
         if not isinstance(method, ir.Function) or method.name == "__init__" or not method.parameters.positional:
             continue
@@ -389,7 +388,8 @@ def _moved_parts(cls: ir.Class) -> Iterator[tuple[str, ir.Function]]:
             if isinstance(part, ir.Call) and isinstance(part.function, ir.Attribute) and part.function.name in MOVES:
                 name = dotted(part.function.value)
                 if name.startswith(f"{this}.") and name.count(".") == 1:
-                    yield name.partition(".")[2], method
+                    found.add((name.partition(".")[2], method))
+    return frozenset(found)
 
 
 def _rows(node: ir.Node) -> tuple[int, int]:

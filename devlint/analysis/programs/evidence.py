@@ -16,6 +16,7 @@ from devlint.analysis.domain.values import Const, DeviceValue, Instance, Mapping
 from devlint.analysis.flow.choices import Decision, decide
 from devlint.analysis.flow.visiting import held
 from devlint.analysis.machine import forget_evidence
+from devlint.analysis.memo import memoized
 from devlint.semantics import table
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted, last_name, walk
@@ -23,6 +24,7 @@ from devlint.syntax.walk import dotted, last_name, walk
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
 
 
 def decide_branch(machine: Machine, node: ir.If, frame: Frame) -> Decision:
@@ -141,8 +143,9 @@ def only_kept_to_show(machine: Machine, node: ir.Assign, frame: Frame) -> bool:
     target = node.targets[0]
     if len(node.targets) != 1 or not isinstance(target, ir.Name) or not isinstance(node.value, ir.Call):
         return False
-    is_local = target.scope is ir.NameScope.LOCAL and frame.function is not None
-    names, statements = _parts(machine, frame.function if is_local and frame.function else frame.namespace.module)
+    is_local = target.scope is ir.NameScope.LOCAL
+    body = frame.function if is_local and frame.function is not None else frame.namespace.module
+    names, statements = _parts(machine.project, body)
     reads = names.get(target.id, frozenset())
     if len(reads) == 1:
         return id(target) in reads and any(only_shows(part, frame) for part in statements)
@@ -150,22 +153,19 @@ def only_kept_to_show(machine: Machine, node: ir.Assign, frame: Frame) -> bool:
     return reads == {id(target)}.union(*(found for part, found in naming if only_shows(part, frame)))
 
 
+@memoized
 def _parts(
-    machine: Machine, body: ir.Function | ir.Module
+    project: Project, body: ir.Function | ir.Module
 ) -> tuple[dict[str, frozenset[int]], tuple[ir.ExprStatement, ...]]:
     """The names in a body, by what is named, and its statements that are expressions."""
-    known = machine.project.spoken.get(body)
-    if known is None:
-        names: dict[str, set[int]] = {}
-        statements: list[ir.ExprStatement] = []
-        for part in walk(body.body if isinstance(body, ir.Module) else body.body.statements):
-            if isinstance(part, ir.Name):
-                names.setdefault(part.id, set()).add(id(part))
-            elif isinstance(part, ir.ExprStatement):
-                statements.append(part)
-        known = {name: frozenset(found) for name, found in names.items()}, tuple(statements)
-        machine.project.spoken[body] = known
-    return known
+    names: dict[str, set[int]] = {}
+    statements: list[ir.ExprStatement] = []
+    for part in walk(body.body if isinstance(body, ir.Module) else body.body.statements):
+        if isinstance(part, ir.Name):
+            names.setdefault(part.id, set()).add(id(part))
+        elif isinstance(part, ir.ExprStatement):
+            statements.append(part)
+    return {name: frozenset(found) for name, found in names.items()}, tuple(statements)
 
 
 def _names(node: ir.Node, name: str) -> set[int]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from devlint.analysis.memo import memoized
 from devlint.sources import read_source
 from devlint.sources.tops import OWN, has_any
 
@@ -53,11 +54,10 @@ def saves_settings(project: Project, path: str, name: str) -> bool:
     """Whether what the project around a file saves under a name, as the last part of a path, is what its user has
     chosen, `torch.save(args, os.path.join(folder, "training_args.bin"))`, and nothing else is."""
     project.uncached.add(path)
-    if name not in project.settings_saved:
-        project.settings_saved[name] = _saves_settings(project, name)
-    return project.settings_saved[name]
+    return _saves_settings(project, name)
 
 
+@memoized
 def _saves_settings(project: Project, name: str) -> bool:
     saving = re.compile(rf"\.save\(\s*([\w.]+)\s*,[^\n]*['\"/]{re.escape(name)}['\"]")
     found: set[str] = set()
@@ -70,13 +70,12 @@ def _saves_settings(project: Project, name: str) -> bool:
     return bool(found) and found <= _CHOSEN
 
 
-def those_that_save(project: Project) -> tuple[str, ...]:
+def those_that_save(project: Project) -> list[str]:
     """The files of a project of some size that save or train, as their texts tell; none where that can't be said."""
-    if project.savers is None:
-        project.savers = tuple(_saving(project, str(project.root)))
-    return project.savers
+    return _saving(project, project.root)
 
 
+@memoized
 def _saving(project: Project, root: str) -> list[str]:
     if not has_any(root):
         return []
@@ -110,14 +109,17 @@ def words_in_texts(text: str) -> frozenset[str]:
 
 def words_of_settings(project: Project) -> frozenset[str]:
     """The names in the files of a project that are no programs, but may say what its programs build."""
-    if project.setting_words is None:
-        found: set[str] = set()
-        for number, path in enumerate(_files(str(project.root), _SETTINGS)):
-            if path is None or number > _MOST:
-                break
-            found |= words_of(text_of_file(project, path) or "")
-        project.setting_words = frozenset(found)
-    return project.setting_words
+    return _words_of_settings(project, project.root)
+
+
+@memoized
+def _words_of_settings(project: Project, root: str) -> frozenset[str]:
+    found: set[str] = set()
+    for number, path in enumerate(_files(root, _SETTINGS)):
+        if path is None or number > _MOST:
+            break
+        found |= words_of(text_of_file(project, path) or "")
+    return frozenset(found)
 
 
 def _looks_like_saving(text: str) -> bool:
@@ -134,13 +136,9 @@ def _copied(project: Project, path: str) -> str:
     return root
 
 
+@memoized
 def _saves(project: Project, folder: str) -> bool:
-    if folder not in project.saves:
-        project.saves[folder] = _any_saves(project, folder)
-    return project.saves[folder]
-
-
-def _any_saves(project: Project, folder: str) -> bool:
+    """Whether any file below a folder may save weights."""
     if not has_any(folder):
         return True
     seen = 0

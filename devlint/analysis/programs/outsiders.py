@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from devlint.analysis.memo import memoized
 from devlint.analysis.python.settings import MOVES
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted, walk
@@ -21,11 +22,14 @@ def moved_by_programs(project: Project, path: str) -> frozenset[str]:
     """The names of the attributes that the project's programs move, or give anew, made of what they were. What a file
     that asks is told hangs on programs that it does not import."""
     project.uncached.add(path)
-    if project.moved_outside is None:
-        modules = [project.module(path) for path in project.sources]
-        programs = [module for module in modules if module is not None and module.has_main_guard]
-        project.moved_outside = frozenset(name for module in programs for name in _moved(module))
-    return project.moved_outside
+    return _moved_in(project, project.root)
+
+
+@memoized
+def _moved_in(project: Project, root: str) -> frozenset[str]:
+    modules = [project.module(path) for path in project.sources]
+    programs = [module for module in modules if module is not None and module.has_main_guard]
+    return frozenset(name for module in programs for name in _moved(module))
 
 
 def _moved(program: ir.Module) -> Iterator[str]:

@@ -11,6 +11,8 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from devlint.analysis.forms import reach
+from devlint.analysis.memo import memoized
 from devlint.analysis.programs.neighbours import (
     text_of_file,
     those_that_save,
@@ -33,7 +35,7 @@ def others_save(project: Project, paths: Iterable[str]) -> bool:
     """Whether nobody in the project who saves knows a network of those that the first of these files with any knows:
     the file that loads, and those that called it, from within."""
     for path in paths:
-        homes = [inner for inner in project.reach(path) if _networks(project, inner)]
+        homes = [inner for inner in reach(project, path) if _networks(project, inner)]
         if homes:
             savers = those_that_save(project)
             project.uncached.add(path)
@@ -45,14 +47,14 @@ def _knows(project: Project, saver: str, homes: list[str]) -> bool:
     """Whether a file that saves, or one that it imports, speaks of a network in one of these files. Where classes are
     found by a text, the settings may speak of it, too, or any of them of the folders in which it lies."""
     networks = {name for home in homes for name in _networks(project, home)}
-    reach = project.reach(saver)
-    words = [_words(project, path) for path in reach]
+    reached = reach(project, saver)
+    words = [_words(project, path) for path in reached]
     if any(not networks.isdisjoint(names) for names in words):
         return True
     if all(_BY_NAME.isdisjoint(names) for names in words):
         return False
     named = networks | {part for home in homes for part in _folders(project, home)}
-    quoted = (words_in_texts(text_of_file(project, path) or "") for path in reach)
+    quoted = (words_in_texts(text_of_file(project, path) or "") for path in reached)
     return any(not named.isdisjoint(names) for names in (words_of_settings(project), *quoted))
 
 
@@ -62,14 +64,12 @@ def _folders(project: Project, path: str) -> list[str]:
     return folders or [name.partition(".")[0]]
 
 
+@memoized
 def _networks(project: Project, path: str) -> frozenset[str]:
     """The classes of a file that are modules, by their bases or by a `forward` of their own."""
-    known = project.networks.get(path)
-    if known is None:
-        module = project.module(path)
-        classes = [] if module is None else [part for part in walk(module.body) if isinstance(part, ir.Class)]
-        known = project.networks[path] = frozenset(part.name for part in classes if _is_network(part))
-    return known
+    module = project.module(path)
+    classes = [] if module is None else [part for part in walk(module.body) if isinstance(part, ir.Class)]
+    return frozenset(part.name for part in classes if _is_network(part))
 
 
 def _is_network(node: ir.Class) -> bool:
@@ -78,9 +78,7 @@ def _is_network(node: ir.Class) -> bool:
     return any(isinstance(part, ir.Function) and part.name == "forward" for part in node.body)
 
 
+@memoized
 def _words(project: Project, path: str) -> frozenset[str]:
-    """The names in a file."""
-    known = project.words.get(path)
-    if known is None:
-        known = project.words[path] = words_of(text_of_file(project, path) or "")
-    return known
+    """The names in a file, whatever they name."""
+    return words_of(text_of_file(project, path) or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from devlint.analysis.memo import memoized
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted, last_name, walk
 
@@ -19,13 +20,11 @@ _BESIDE: Final = ("device", "dtype", "float", "half", "int", "long", "double", "
 """Attributes that say where something else is, or of which type: `x.to(y.device)`, `x.to(torch.float32)`."""
 
 
+@memoized
 def moves(project: Project, path: str) -> bool:
     """Whether something in a file names a device to move to, asks for one, or has a library move."""
-    known = project.moving.get(path)
-    if known is None:
-        module = project.module(path)
-        known = project.moving[path] = module is None or any(_is_move(part) for part in walk(module.body))
-    return known
+    module = project.module(path)
+    return module is None or any(_is_move(part) for part in walk(module.body))
 
 
 def _is_move(part: ir.Node) -> bool:

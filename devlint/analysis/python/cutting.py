@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.domain.ancestry import find, mro
 from devlint.analysis.domain.values import CUT, UNKNOWN, Class, Function, Instance, Lost, ModuleValue, Value, present
+from devlint.analysis.memo import memoized
 from devlint.analysis.python.parsed_options import leave_out
 from devlint.analysis.pytorch.meeting import spoilt, tensors_in
 from devlint.analysis.pytorch.module_moves import move_module
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from devlint.analysis.dispatch import Call
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
 
 
 def cut(machine: Machine, bound: str, function: Function, arguments: Call, receiver: Value | None) -> Value:
@@ -50,9 +52,7 @@ def _handed(machine: Machine, function: Function) -> list[Value]:
     """What a function, or one that it calls by name, hands on of what stands around it."""
     found: list[Value] = []
     for reached in _reached(machine, function):
-        names = machine.project.handed.get(reached.node)
-        if names is None:
-            names = machine.project.handed[reached.node] = frozenset(_arguments(reached.node))
+        names = _arguments(machine.project, reached.node)
         frame: Frame | None = reached.frame
         while names and frame is not None:
             values = [(frame.names[name], is_whole) for name, is_whole in names if name in frame.names]
@@ -65,15 +65,18 @@ def _is_object(value: Value) -> bool:
     return isinstance(value, Instance) and isinstance(value.cls, Class)
 
 
-def _arguments(node: ir.Function) -> Iterator[tuple[str, bool]]:
+@memoized
+def _arguments(project: Project, node: ir.Function) -> frozenset[tuple[str, bool]]:
     """The names from around a function of which calls in it are given something: whether what they stand for itself, or
     an attribute of it."""
+    found: set[tuple[str, bool]] = set()
     for part in walk(node.body.statements):
         given = [*part.args, *(value for _, value in part.keywords)] if isinstance(part, ir.Call) else []
         read = {id(other.value) for other in walk(given) if isinstance(other, ir.Attribute)}
         for name in walk(given):
             if isinstance(name, ir.Name) and name.scope is not ir.NameScope.LOCAL:
-                yield name.id, id(name) not in read
+                found.add((name.id, id(name) not in read))
+    return frozenset(found)
 
 
 def _written(machine: Machine, function: Function) -> frozenset[str]:
@@ -81,18 +84,15 @@ def _written(machine: Machine, function: Function) -> frozenset[str]:
     bound = len(function.frame.namespace.names)
     known = machine.written.get(function.node)
     if known is None or known[0] != bound:
-        names = frozenset(name for reached in _reached(machine, function) for name in _own_targets(machine, reached))
-        known = machine.written[function.node] = bound, names
+        targets = (_own_targets(machine.project, reached.node) for reached in _reached(machine, function))
+        known = machine.written[function.node] = bound, frozenset().union(*targets)
     return known[1]
 
 
-def _own_targets(machine: Machine, function: Function) -> frozenset[str]:
-    known = machine.project.targets.get(function.node)
-    if known is None:
-        known = machine.project.targets[function.node] = frozenset(
-            name for name in assigned_attributes(function.node.body.statements) if name is not None
-        )
-    return known
+@memoized
+def _own_targets(project: Project, function: ir.Function) -> frozenset[str]:
+    """The attributes that a function writes itself."""
+    return frozenset(name for name in assigned_attributes(function.body.statements) if name is not None)
 
 
 def _reached(machine: Machine, function: Function) -> Iterator[Function]:
@@ -157,17 +157,12 @@ def _places_itself(machine: Machine, module: Value | None) -> bool:
     """Whether a module of the program's gives its parameters other data in a method: it may put them elsewhere."""
     if not isinstance(module, Instance) or not isinstance(module.cls, Class):
         return False
-    known = machine.project.placing.get(module.cls.node)
-    if known is None:
-        methods = [method for part in mro(module.cls) if isinstance(part, Class) for method in part.fields.values()]
-        written = [
-            target
-            for method in methods
-            if isinstance(method, Function)
-            for part in walk(method.node.body.statements)
-            if isinstance(part, ir.Assign)
-            for target in part.targets
-        ]
-        known = any(isinstance(target, ir.Attribute) and target.name == "data" for target in written)
-        machine.project.placing[module.cls.node] = known
-    return known
+    methods = [method for part in mro(module.cls) if isinstance(part, Class) for method in part.fields.values()]
+    return any(_gives_data(machine.project, method.node) for method in methods if isinstance(method, Function))
+
+
+@memoized
+def _gives_data(project: Project, function: ir.Function) -> bool:
+    """Whether a function gives something other data: `parameter.data = ...`."""
+    targets = (t for part in walk(function.body.statements) if isinstance(part, ir.Assign) for t in part.targets)
+    return any(isinstance(target, ir.Attribute) and target.name == "data" for target in targets)

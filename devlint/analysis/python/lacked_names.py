@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from devlint.analysis.forms import written_in
 from devlint.analysis.python.unimportable import AMBIGUOUS, MADE, entries, is_unimportable, start_of
 from devlint.syntax import ir
 from devlint.syntax.walk import walk
@@ -92,7 +93,7 @@ def is_given(project: Project, path: str, name: str) -> bool:
     for _, module in project.loaded():
         computed = "setattr(" in module.text and own in module.text
         if name in module.text or computed:
-            written = project.written_in(module)
+            written = written_in(project, module)
             if name in written or (computed and None in written):
                 return True
     return False

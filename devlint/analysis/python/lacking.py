@@ -13,6 +13,7 @@ from devlint.analysis.domain.plain import ancestors, missing
 from devlint.analysis.domain.plain_types import type_name
 from devlint.analysis.domain.values import Class, Const, Instance, Mapping, Method, Sequence, Value
 from devlint.analysis.events import DroppedMove, MoveOnArray
+from devlint.analysis.forms import written_in
 from devlint.analysis.frames import Locals
 from devlint.analysis.python.classes import ELSEWHERE
 from devlint.analysis.pytorch.devices import source_text
@@ -153,7 +154,7 @@ def _is_assigned(machine: Machine, cls: Class, name: str) -> bool:
     """Whether the program, or the file of a class, or what the one or the other imports, gives anything an attribute of
     this name, or one whose name it computes."""
     return any(
-        not {name, None}.isdisjoint(machine.project.written_in(module))
+        not {name, None}.isdisjoint(written_in(machine.project, module))
         for module in writers(machine, cls)
         if name in module.text or "setattr(" in module.text
     )

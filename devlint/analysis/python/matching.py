@@ -33,6 +33,7 @@ from devlint.analysis.flow.control import fork
 from devlint.analysis.flow.narrowing import narrow
 from devlint.analysis.frames import Frame
 from devlint.analysis.machine import text_of
+from devlint.analysis.memo import memoized
 from devlint.analysis.python.binding import bind_name
 from devlint.analysis.python.classes import is_instance
 from devlint.analysis.python.comparing import compare
@@ -45,6 +46,7 @@ from devlint.syntax import ir
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
 
 _OPEN: Final = Unknown()
 _LISTS: Final = ("list", "tuple", "range", "deque")
@@ -74,7 +76,7 @@ def _match_cases(machine: Machine, subject: Value, node: ir.Match, index: int, f
     else:
         if asked is _OPEN and path_of(subject):
             asked = Unknown(f"match {path_of(subject)}#{index}")
-        decision = decide_value(machine, asked, _test(machine, case.pattern, node), frame)
+        decision = decide_value(machine, asked, _test(machine.project, (case.pattern, node)), frame)
     if decision.truth is True:
         return machine.block(case.body, frame)
     if decision.truth is False:
@@ -82,35 +84,35 @@ def _match_cases(machine: Machine, subject: Value, node: ir.Match, index: int, f
 
     def matched() -> Signal | None:
         if isinstance(case.pattern, ir.ValuePattern):
-            narrow(machine, _test(machine, case.pattern, node), frame, True)
+            narrow(machine, _test(machine.project, (case.pattern, node)), frame, True)
         return machine.block(case.body, frame)
 
     def passed() -> Signal | None:
         if isinstance(case.pattern, ir.ValuePattern) and case.guard is None:
-            narrow(machine, _test(machine, case.pattern, node), frame, False)
+            narrow(machine, _test(machine.project, (case.pattern, node)), frame, False)
         return _match_cases(machine, subject, node, index + 1, frame)
 
     return fork(machine, decision, matched, passed, frame)
 
 
-def _test(machine: Machine, pattern: ir.Pattern, node: ir.Match) -> ir.Compare:
-    """The comparison that a pattern stands for; of one that is none, something that only this pattern asks."""
-    known = machine.project.case_tests.get(pattern)
-    if known is None:
-        right: ir.Expr = ir.Display("tuple", [], pattern.at)
-        symbol = "=="
-        if isinstance(pattern, ir.ValuePattern):
-            right = pattern.value
-            is_single = isinstance(right, ir.Const) and (right.value is None or isinstance(right.value, bool))
-            symbol = "is" if is_single else "=="
-        known = machine.project.case_tests[pattern] = ir.Compare(symbol, node.subject, right, pattern.at)
-    return known
+@memoized
+def _test(project: Project, case: tuple[ir.Pattern, ir.Match]) -> ir.Compare:
+    """The comparison that a pattern of a `match` stands for; of one that is none, something that only it asks."""
+    pattern, node = case
+    right: ir.Expr = ir.Display("tuple", [], pattern.at)
+    symbol = "=="
+    if isinstance(pattern, ir.ValuePattern):
+        right = pattern.value
+        is_single = isinstance(right, ir.Const) and (right.value is None or isinstance(right.value, bool))
+        symbol = "is" if is_single else "=="
+    return ir.Compare(symbol, node.subject, right, pattern.at)
 
 
 def _matches(machine: Machine, pattern: ir.Pattern, subject: Value, node: ir.Match, frame: Frame) -> Value:
     """Whether a pattern matches; binds its captures when it may."""
     if isinstance(pattern, ir.ValuePattern):
-        return compare(machine, subject, machine.evaluate(pattern.value, frame), _test(machine, pattern, node), frame)
+        wanted = machine.evaluate(pattern.value, frame)
+        return compare(machine, subject, wanted, _test(machine.project, (pattern, node)), frame)
     if isinstance(pattern, ir.CapturePattern):
         inner = const(True) if pattern.pattern is None else _matches(machine, pattern.pattern, subject, node, frame)
         if truth(machine, inner) is not False and pattern.name is not None:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from devlint.analysis.memo import memoized
 from devlint.analysis.project import INSTALLED
 from devlint.analysis.python.lacked_names import is_required
 from devlint.analysis.python.unimportable import AMBIGUOUS, MADE, entries, start_of
@@ -93,14 +94,17 @@ class Layout:
             self.texts.append(path)
 
 
+@memoized
+def _layout(project: Project, root: str) -> Layout:
+    return Layout(root)
+
+
 def is_misplaced(project: Project, name: str, members: list[str], importer: Namespace) -> bool:
     """Whether the program `importer` imports `members` of a module of the project that lies where it is not found."""
     path, root, top = importer.path, str(project.root), name.partition(".")[0]
     if importer.name != "__main__" or not path.startswith(root + os.sep) or not _is_possible(project, top, path):
         return False
-    if project.layout is None:
-        project.layout = Layout(root)
-    layout = project.layout
+    layout = _layout(project, root)
     found = layout.modules.get(top, [])
     if not found or not layout.is_known or "sitecustomize" in layout.modules or not _is_nowhere(project, top, path):
         return False

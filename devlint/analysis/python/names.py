@@ -7,6 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.events import NameUnbound, Site
+from devlint.analysis.memo import memoized
 from devlint.semantics import errors
 from devlint.semantics.devices import DEVICE_TYPES
 from devlint.syntax import ir
@@ -15,6 +16,7 @@ from devlint.syntax.walk import dotted, last_name, walk
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
 
 _DEVICE_WORDS = DEVICE_TYPES | {"gpu", "GPU", "CPU", "CUDA", "cuda0"}
 
@@ -144,17 +146,19 @@ def visits_all(machine: Machine, node: ir.Node, frame: Frame) -> bool:
     nowhere else in the same container. `path[t - 1] = new; path[t] = path[t].cpu()` leaves the last one as it is."""
     if not frame.loops:
         return False
-    loop = frame.loops[-1]
-    shifted = machine.project.shifted.get(loop)
-    if shifted is None:
-        keys: dict[str, set[object]] = {}
-        for part in walk(getattr(loop, "body", [])):
-            for target in part.targets if isinstance(part, ir.Assign) else ():
-                if isinstance(target, ir.Subscript) and not isinstance(target.index, ir.Const):
-                    keys.setdefault(dotted(target.value), set()).add(dotted(target.index) or target)
-        shifted = frozenset(name for name, written in keys.items() if name and len(written) > 1)
-        machine.project.shifted[loop] = shifted
+    shifted = _shifted(machine.project, frame.loops[-1])
     return not (shifted and isinstance(node, ir.Subscript) and dotted(node.value) in shifted)
+
+
+@memoized
+def _shifted(project: Project, loop: ir.Node) -> frozenset[str]:
+    """The containers that a loop writes at more than one index or key."""
+    keys: dict[str, set[object]] = {}
+    for part in walk(getattr(loop, "body", [])):
+        for target in part.targets if isinstance(part, ir.Assign) else ():
+            if isinstance(target, ir.Subscript) and not isinstance(target.index, ir.Const):
+                keys.setdefault(dotted(target.value), set()).add(dotted(target.index) or target)
+    return frozenset(name for name, written in keys.items() if name and len(written) > 1)
 
 
 def is_read_again(body: list[Any], statement: ir.Node, name: str) -> bool:

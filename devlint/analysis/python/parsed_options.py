@@ -24,6 +24,7 @@ from devlint.analysis.domain.values import (
     Tensor,
     Value,
 )
+from devlint.analysis.forms import written_in
 from devlint.syntax import ir
 from devlint.syntax.walk import walk
 
@@ -165,7 +166,7 @@ def _may_write(machine: Machine, module: ir.Module, name: str) -> bool:
     if _WRITES.search(module.text):
         return True
     if "setattr" in module.text or name in module.text:
-        if not {name, None}.isdisjoint(machine.project.written_in(module)):
+        if not {name, None}.isdisjoint(written_in(machine.project, module)):
             return True
     if name not in module.text.replace("-", "_"):
         return False

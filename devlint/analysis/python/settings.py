@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.domain.values import PRESENT, UNKNOWN, Class, Const, DeviceValue, Instance, Value, is_none
+from devlint.analysis.memo import memoized
 from devlint.analysis.pytorch.modules import forget_places
 from devlint.syntax import ir
 from devlint.syntax.walk import attribute_writes, last_name, names_cpu, walk
@@ -14,6 +15,7 @@ from devlint.syntax.walk import attribute_writes, last_name, names_cpu, walk
 if TYPE_CHECKING:
     from devlint.analysis.frames import Namespace
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
 
 
 def forget_settings(machine: Machine, namespace: Namespace, entered: ir.Function | ir.Class) -> None:
@@ -26,10 +28,10 @@ def forget_settings(machine: Machine, namespace: Namespace, entered: ir.Function
     own = entered.body.globals if isinstance(entered, ir.Function) else ()
     spaces = machine.with_settings if namespace in machine.with_settings else [namespace, *machine.with_settings]
     for space in spaces:
-        for name in _settable(machine, space.module):
+        for name in _settable(machine.project, space.module):
             if name not in own and isinstance(space.names.get(name), (Const, DeviceValue)):
                 machine.store.put(space.names, name, UNKNOWN)
-        for owner, attributes in _set_by_classes(machine, space.module).items():
+        for owner, attributes in _set_by_classes(machine.project, space.module).items():
             cls = space.names.get(owner)
             if not isinstance(cls, Class) or cls.node is entered:
                 continue
@@ -38,27 +40,26 @@ def forget_settings(machine: Machine, namespace: Namespace, entered: ir.Function
                 if isinstance(first_value, (Const, DeviceValue)):
                     machine.store.put(cls.fields, name, PRESENT if is_none(first_value) else UNKNOWN)
     first = entered.at.lineno
-    for name, rows in _bindings(machine, namespace.module).items():
+    for name, rows in _bindings(machine.project, namespace.module).items():
         if rows[0] < first < rows[-1] and name in namespace.names:
             machine.store.put(namespace.names, name, UNKNOWN)
     for space in {id(space): space for space in (namespace, *machine.with_modules)}.values():
         held = [(name, value) for name, value in space.names.items() if is_module(value)]
         for name, value in held:
-            if any(mover is not entered for mover in _movers(machine, space.module).get(name, ())):
+            if any(mover is not entered for mover in _movers(machine.project, space.module).get(name, ())):
                 assert isinstance(value, Instance)
                 forget_places(machine, value)
 
 
-def _bindings(machine: Machine, module: ir.Module) -> dict[str, list[int]]:
+@memoized
+def _bindings(project: Project, module: ir.Module) -> dict[str, list[int]]:
     """In which rows statements of a file, outside branches and loops, assign each of its names, in order."""
-    known = machine.project.bindings.get(module)
-    if known is None:
-        known = machine.project.bindings[module] = {}
-        for statement in module.body:
-            for target in statement.targets if isinstance(statement, ir.Assign) else ():
-                if isinstance(target, ir.Name):
-                    known.setdefault(target.id, []).append(statement.at.lineno)
-    return known
+    found: dict[str, list[int]] = {}
+    for statement in module.body:
+        for target in statement.targets if isinstance(statement, ir.Assign) else ():
+            if isinstance(target, ir.Name):
+                found.setdefault(target.id, []).append(statement.at.lineno)
+    return found
 
 
 def is_module(value: Value) -> bool:
@@ -66,21 +67,20 @@ def is_module(value: Value) -> bool:
     return isinstance(value, Instance) and value.module is not None
 
 
-def _movers(machine: Machine, module: ir.Module) -> dict[str, list[ir.Function | ir.Class]]:
+@memoized
+def _movers(project: Project, module: ir.Module) -> dict[str, list[ir.Function | ir.Class]]:
     """The functions and classes of a file that move one of its global names: `net.to(device)`."""
-    known = machine.project.movers.get(module)
-    if known is None:
-        known = machine.project.movers[module] = {}
-        for statement in module.body:
-            if not isinstance(statement, (ir.Function, ir.Class)):
-                continue
-            for part in walk(statement):
-                if isinstance(part, ir.Call) and isinstance(part.function, ir.Attribute):
-                    receiver = part.function.value
-                    if part.function.name in MOVES and isinstance(receiver, ir.Name) and not _goes_to_cpu(part):
-                        if receiver.scope not in (ir.NameScope.LOCAL, ir.NameScope.FREE):
-                            known.setdefault(receiver.id, []).append(statement)
-    return known
+    found: dict[str, list[ir.Function | ir.Class]] = {}
+    for statement in module.body:
+        if not isinstance(statement, (ir.Function, ir.Class)):
+            continue
+        for part in walk(statement):
+            if isinstance(part, ir.Call) and isinstance(part.function, ir.Attribute):
+                receiver = part.function.value
+                if part.function.name in MOVES and isinstance(receiver, ir.Name) and not _goes_to_cpu(part):
+                    if receiver.scope not in (ir.NameScope.LOCAL, ir.NameScope.FREE):
+                        found.setdefault(receiver.id, []).append(statement)
+    return found
 
 
 def _goes_to_cpu(move: ir.Call) -> bool:
@@ -92,39 +92,36 @@ MOVES: Final = frozenset({"to", "cuda"})
 """Methods that put a module on a GPU, or where they are told."""
 
 
-def _settable(machine: Machine, module: ir.Module) -> frozenset[str]:
+@memoized
+def _settable(project: Project, module: ir.Module) -> frozenset[str]:
     """The names that functions and methods of a file declare as `global`."""
-    known = machine.project.settable.get(module)
-    if known is None:
-        found: set[str] = set()
-        for statement in module.body if may_have_settings(module) else ():
-            for part in statement.body if isinstance(statement, ir.Class) else [statement]:
-                if isinstance(part, ir.Function):
-                    found |= part.body.globals
-        known = machine.project.settable[module] = frozenset(found)
-    return known
+    found: set[str] = set()
+    for statement in module.body if may_have_settings(module) else ():
+        for part in statement.body if isinstance(statement, ir.Class) else [statement]:
+            if isinstance(part, ir.Function):
+                found |= part.body.globals
+    return frozenset(found)
 
 
-def _set_by_classes(machine: Machine, module: ir.Module) -> dict[str, frozenset[str]]:
+@memoized
+def _set_by_classes(project: Project, module: ir.Module) -> dict[str, frozenset[str]]:
     """The attributes of each class of a file that its methods set for all: `cls.device = device`, or by its name."""
-    known = machine.project.set_by_classes.get(module)
-    if known is None:
-        known = machine.project.set_by_classes[module] = {}
-        for statement in module.body if _SET_BY_CLASS.search(module.text) else ():
-            if not isinstance(statement, ir.Class):
-                continue
-            found: set[str] = set()
-            for part in statement.body:
-                if isinstance(part, ir.Function):
-                    owners = {statement.name}
-                    if "classmethod" in map(last_name, part.decorators):
-                        owners.update(part.parameters.positional[:1])
-                    for _, name, target in attribute_writes(part.body.statements):
-                        if name is not None and isinstance(target, ir.Name) and target.id in owners:
-                            found.add(name)
-            if found:
-                known[statement.name] = frozenset(found)
-    return known
+    by_class: dict[str, frozenset[str]] = {}
+    for statement in module.body if _SET_BY_CLASS.search(module.text) else ():
+        if not isinstance(statement, ir.Class):
+            continue
+        found: set[str] = set()
+        for part in statement.body:
+            if isinstance(part, ir.Function):
+                owners = {statement.name}
+                if "classmethod" in map(last_name, part.decorators):
+                    owners.update(part.parameters.positional[:1])
+                for _, name, target in attribute_writes(part.body.statements):
+                    if name is not None and isinstance(target, ir.Name) and target.id in owners:
+                        found.add(name)
+        if found:
+            by_class[statement.name] = frozenset(found)
+    return by_class
 
 
 _SET_BY_CLASS: Final = re.compile(r"^[ \t]+(cls|[A-Z]\w*)\.\w+[ \t]*(:[^=\n]*)?=[^=]", re.MULTILINE)

@@ -9,6 +9,8 @@ from devlint.analysis.access import ANY_NAME, has_attribute
 from devlint.analysis.domain.ancestry import mro
 from devlint.analysis.domain.values import Class, Instance
 from devlint.analysis.events import NameUnbound, Site
+from devlint.analysis.forms import written_in
+from devlint.analysis.memo import memoized
 from devlint.analysis.python.lacking import comes_surely, may_be_extended, writers
 from devlint.analysis.python.names import asks_torch, statements_of
 from devlint.analysis.signals import Crash
@@ -18,6 +20,7 @@ from devlint.syntax import ir
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
 
 
 def note_unset(machine: Machine, value: Instance, name: str, node: ir.Node, frame: Frame) -> None:
@@ -56,14 +59,12 @@ def _guards(machine: Machine, cls: Class, name: str) -> Iterator[tuple[str, ir.N
     None for one that is set without a test."""
     for base in mro(cls):
         if isinstance(base, Class):
-            known = machine.project.guarded.get(base.node)
-            if known is None:
-                known = machine.project.guarded[base.node] = _settings(base.node)
-            for test in known.get(name, ()):
+            for test in _settings(machine.project, base.node).get(name, ()):
                 yield (base.frame.namespace.path, test) if test is not None else None
 
 
-def _settings(node: ir.Class) -> dict[str, list[ir.Node | None]]:
+@memoized
+def _settings(project: Project, node: ir.Class) -> dict[str, list[ir.Node | None]]:
     """The tests under which the methods of a class set attributes, by their names."""
     found: dict[str, list[ir.Node | None]] = {}
     for method in node.body:
@@ -91,7 +92,7 @@ def _is_written_elsewhere(machine: Machine, cls: Class, name: str, known: int) -
         if f'"{name}"' in module.text or f"'{name}'" in module.text:
             return True
         if name in module.text or "setattr(" in module.text:
-            written = machine.project.written_in(module)
+            written = written_in(machine.project, module)
             if None in written:
                 return True
             found += written[name]

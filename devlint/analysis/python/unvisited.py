@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from devlint.analysis.memo import memoized
 from devlint.analysis.python.names import target_names
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted, walk
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from devlint.analysis.domain.values import Sequence, Value
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
 
 
 def unvisited(machine: Machine, value: Sequence, node: ir.Node, frame: Frame) -> list[Value] | None:
@@ -45,10 +47,13 @@ def _counted(loop: ir.While) -> set[str]:
 
 def _writes(machine: Machine, loop: ir.For | ir.While, node: ir.Subscript) -> bool:
     """Whether a loop writes to a place that is named like this one."""
-    mapped = machine.project.mapped.get(loop)
-    if mapped is None:
-        targets = (target for part in walk(loop.body) if isinstance(part, ir.Assign) for target in part.targets)
-        mapped = machine.project.mapped[loop] = frozenset(
-            (dotted(target.value), dotted(target.index)) for target in targets if isinstance(target, ir.Subscript)
-        )
-    return bool(dotted(node.value)) and (dotted(node.value), dotted(node.index)) in mapped
+    return bool(dotted(node.value)) and (dotted(node.value), dotted(node.index)) in _written(machine.project, loop)
+
+
+@memoized
+def _written(project: Project, loop: ir.For | ir.While) -> frozenset[tuple[str, str]]:
+    """The places in containers that a loop writes: container and index or key."""
+    targets = (target for part in walk(loop.body) if isinstance(part, ir.Assign) for target in part.targets)
+    return frozenset(
+        (dotted(target.value), dotted(target.index)) for target in targets if isinstance(target, ir.Subscript)
+    )

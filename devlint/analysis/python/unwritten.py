@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.access import ANY_NAME, has_attribute
 from devlint.analysis.domain.ancestry import external_bases, mro
 from devlint.analysis.domain.values import Class, Instance
+from devlint.analysis.memo import memoized
 from devlint.analysis.python.lacking import PLAIN_BASES, may_be_extended, writers
 from devlint.analysis.signals import Crash
 from devlint.syntax import ir
@@ -21,6 +22,7 @@ from devlint.syntax.walk import attribute_writes, walk
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
 
 _BY_NAMES: Final = re.compile(r"__dict__|\bvars\s*\(|__setattr__")
 """What gives any object attributes whose names stand in texts, if at all."""
@@ -66,13 +68,18 @@ def _may_write(machine: Machine, module: ir.Module, name: str, own: set[ir.Class
         return False
     if named and _BY_NAMES.search(module.text):
         return True
-    written = machine.project.writes.get(module)
-    if written is None:
-        written = machine.project.writes[module] = {}
-        for found, owner in _writes(module):
-            written.setdefault(found, set()).add(owner)
+    written = _owners(machine.project, module)
     owners = written.get(name, set()) | written.get(None, set())
     return None in owners or not own.isdisjoint(owners)
+
+
+@memoized
+def _owners(project: Project, module: ir.Module) -> dict[str | None, set[ir.Class | None]]:
+    """The attributes that a file writes, and to the objects of which classes."""
+    written: dict[str | None, set[ir.Class | None]] = {}
+    for found, owner in _writes(module):
+        written.setdefault(found, set()).add(owner)
+    return written
 
 
 def _writes(module: ir.Module) -> Iterator[tuple[str | None, ir.Class | None]]:

@@ -9,6 +9,7 @@ from devlint.analysis.domain.plain import ancestors
 from devlint.analysis.domain.values import POISON, SOME_INDEX, UNKNOWN, Const, DeviceValue, Lost, Value
 from devlint.analysis.events import AcceleratorMissing, AvailabilityNotCalled, DeviceUnavailable, ParallelDevice, Site
 from devlint.analysis.flow.gpu_numbers import is_chosen
+from devlint.analysis.memo import memoized
 from devlint.analysis.pytorch.spreading import spread
 from devlint.analysis.signals import Crash
 from devlint.semantics import errors
@@ -18,6 +19,7 @@ from devlint.syntax.walk import last_name, walk
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
 
 UseKind = Literal["use", "query", "legacy"]
 
@@ -49,7 +51,8 @@ def unavailable(
     if kind == "query" and state.by_launcher and machine.device_count == 0:
         return gone(machine)
     count = machine.device_count
-    if count == 0 and not index and any(_starts_nccl(machine, site.path, function) for function in machine.stack):
+    running = ((site.path, function) for function in machine.stack)
+    if count == 0 and not index and any(_starts_nccl(machine.project, one) for one in running):
         die(machine)
         return POISON
     hidden = state.visible is not None and bool(index) and index != SOME_INDEX and machine.has_several and count > 0
@@ -110,25 +113,26 @@ def _note_misled(machine: Machine, site: Site, error: str) -> None:
             machine.events[key] = dataclasses.replace(event, error=error, site=site, calls=machine.calls())
 
 
-def _starts_nccl(machine: Machine, path: str, function: ir.Function) -> bool:
+@memoized
+def _starts_nccl(project: Project, asked: tuple[str, ir.Function]) -> bool:
     """Whether a function, or one of the same file that it calls, starts a process group of NCCL whatever it is told,
     unless it returns before: it is called where processes are launched on GPUs."""
-    known = machine.project.starts_nccl.get(function)
-    if known is None:
-        machine.project.starts_nccl[function] = False  # which calls itself does not start one
-        plain = [part for part in function.body.statements if isinstance(part, (ir.ExprStatement, ir.Assign))]
+    path, function = asked
+    module = project.module(path)
+    helpers = [] if module is None else [part for part in module.body if isinstance(part, ir.Function)]
+    waiting, met = [function], {function}
+    while waiting:
+        statements = waiting.pop().body.statements
+        plain = [part for part in statements if isinstance(part, (ir.ExprStatement, ir.Assign))]
         written = [part for part in walk(plain) if isinstance(part, (ir.Const, ir.Name, ir.Attribute))]
-        names_it = any(isinstance(part, ir.Const) and part.value == "nccl" for part in written)
         called = {last_name(part) for part in written}
-        known = names_it and "init_process_group" in called
-        if not known:
-            module = machine.project.module(path)
-            helpers = [] if module is None else [part for part in module.body if isinstance(part, ir.Function)]
-            known = any(
-                part.name in called and _starts_nccl(machine, path, part) and not _returns(part) for part in helpers
-            )
-        machine.project.starts_nccl[function] = known
-    return known
+        names_it = any(isinstance(part, ir.Const) and part.value == "nccl" for part in written)
+        if names_it and "init_process_group" in called:
+            return True
+        new = [part for part in helpers if part.name in called and part not in met and not _returns(part)]
+        met.update(new)
+        waiting += new
+    return False
 
 
 def _returns(function: ir.Function) -> bool:

@@ -1,0 +1,41 @@
+"""What stands in the files of a project, run or not: which files they import, and which attributes they write."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from devlint.analysis.memo import memoized
+from devlint.syntax import ir
+from devlint.syntax.walk import assigned_attributes
+
+if TYPE_CHECKING:
+    from devlint.analysis.project import Project
+
+
+@memoized
+def written_in(project: Project, module: ir.Module) -> Counter[str | None]:
+    """The attributes that a file writes, of whatever objects, and how often; None for names that are computed."""
+    return Counter(assigned_attributes(module.body))
+
+
+@memoized
+def imports_of(project: Project, path: str) -> frozenset[str]:
+    """The files of the project that a file imports, by what stands in it, run or not."""
+    module = project.module(path)
+    names = [] if module is None else module.imports
+    wanted = [(name, level) for name, level, _ in names]
+    wanted += [(f"{name}.{part}" if name else part, level) for name, level, parts in names for part in parts]
+    found = {project.resolve(name, level, path) for name, level in wanted}
+    return frozenset(target for target in found if target is not None and target != path)
+
+
+@memoized
+def reach(project: Project, path: str) -> frozenset[str]:
+    """A file and those that it imports, and these, by what stands in them."""
+    known, waiting = {path}, [path]
+    while waiting:
+        new = imports_of(project, waiting.pop()) - known
+        known |= new
+        waiting += new
+    return frozenset(known)
