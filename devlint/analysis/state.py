@@ -84,6 +84,7 @@ class State:
     `replaced`: what the program has put in the place of names of libraries (a new dict each time). `makes_leaves`: the
     run is inside `with torch.no_grad()`, so that what is computed is a leaf. `strangers`: files or classes may have
     been made known to Python that are not in sight (an import by a name that is not known); never taken back.
+    `trains_on_host`: settings of a Trainer of transformers may have declined GPUs.
     """
 
     __slots__ = (
@@ -110,6 +111,7 @@ class State:
         "replaced",
         "makes_leaves",
         "strangers",
+        "trains_on_host",
     )
 
     def __init__(self) -> None:
@@ -136,3 +138,4 @@ class State:
         self.replaced: dict[str, Value] = {}
         self.makes_leaves = False
         self.strangers = False
+        self.trains_on_host = False

@@ -126,14 +126,19 @@ def _uses_shell(call: Call) -> bool:
 
 @models("transformers.TrainingArguments", "transformers.Seq2SeqTrainingArguments")
 def settings_of_a_training(machine: Machine, call: Call) -> Value | None:
-    """`TrainingArguments(fp16=True)`: the training is refused without a GPU.
+    """`TrainingArguments(fp16=True)`: the training is refused without a GPU. With `use_cpu=True` it heeds none.
 
     Raises:
         Crash: there is none.
     """
+    if any(constant(call.keywords[name]) is not False for name in _DECLINING if name in call.keywords):
+        machine.store.set(machine.state, "trains_on_host", True)
     if constant(call.keywords.get("fp16")) is True:
         demand_half(machine)
     return None
+
+
+_DECLINING: Final = ("use_cpu", "no_cuda")
 
 
 def demand_half(machine: Machine) -> None:

@@ -209,8 +209,16 @@ def is_hook(cls: Class, name: str) -> bool:
     return name in _HOOKS and LIGHTNING_MODULE in [libraries.canonical(path) for path in external_bases(cls)]
 
 
-_TRAINERS: Final = frozenset({"transformers.Trainer", "transformers.Seq2SeqTrainer"})
-_STEPS: Final = frozenset({"compute_loss", "training_step", "prediction_step"})
+_TRAINERS: Final = frozenset(
+    {
+        "transformers.Trainer",
+        "transformers.Seq2SeqTrainer",
+        "transformers.trainer.Trainer",
+        "transformers.trainer_seq2seq.Seq2SeqTrainer",
+        "trl.SFTTrainer",
+    }
+)
+_STEPS: Final = ("compute_loss", "training_step", "prediction_step")
 _NAMES: Final = ("input_ids", "attention_mask", "labels")
 
 
@@ -230,6 +238,20 @@ def enter_step(machine: Machine, cls: Class, instance: Instance, method: Functio
     move_module(machine, model, device, cls.node, call.frame)
     call_value(machine, Bound(method, instance), Call([model, inputs], {}, call.node, call.frame))
     return True
+
+
+def _run_steps(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """What starts a Trainer that the program wrote itself calls its steps, with what the constructor has kept."""
+    if isinstance(instance.cls, Class) and not machine.state.trains_on_host:
+        for name in _STEPS:
+            found = find(instance.cls, name)
+            if found is not None and isinstance(found[0], Function):
+                enter_step(machine, instance.cls, instance, found[0], call)
+    return None
+
+
+for _path in _TRAINERS:
+    method_models(_path, "train", "evaluate", "predict")(_run_steps)
 
 
 def enter_hook(machine: Machine, cls: Class, instance: Instance, method: Function, call: Call) -> bool:

@@ -15,7 +15,7 @@ from devlint.analysis.pytorch.devices import source_text
 from devlint.analysis.pytorch.placeholders import is_untouched
 from devlint.analysis.pytorch.results import is_any_content, loaded_tensor
 from devlint.analysis.pytorch.roots import made_in_entry, taken_abroad, trace_root, unmoved_owner
-from devlint.analysis.pytorch.staleness import is_stale
+from devlint.analysis.pytorch.staleness import stale_ones
 from devlint.analysis.pytorch.straying import note_stray, was_lost
 from devlint.analysis.signals import Crash
 from devlint.semantics import errors
@@ -231,7 +231,7 @@ def clash(
         _poison(machine, operands)
         return
     on_cpu = [pair for pair in operands if pair[0].device == "cpu"]
-    stale = [pair for pair in operands if is_stale(machine, pair[0])]
+    stale = stale_ones(machine, operands)
     candidates = stale[:1] or on_cpu or [_guilty_accelerator(operands)]
     told: set[tuple[str, int, int]] = set()
     for tensor, part in candidates:
@@ -308,7 +308,7 @@ def clash_in_check(
 
     `node` raises `raised` because of `check`.
     """
-    stale = [pair for pair in known if is_stale(machine, pair[0])]
+    stale = stale_ones(machine, known)
     on_cpu = [pair for pair in known if pair[0].device == "cpu"]
     guilty = (stale or on_cpu or [_guilty_accelerator(known)])[0]
     kind, root = trace_root(machine, guilty[0], check, frame, is_check=True)

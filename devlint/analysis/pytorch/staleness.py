@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence as Items
 from typing import TYPE_CHECKING
 
 from devlint.analysis.domain.ancestry import find
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from devlint.analysis.events import Site
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+    from devlint.analysis.pytorch.meeting import Part
 
 _CACHED: frozenset[MarkKind] = frozenset(
     {"factory", "placed", "moved", "input", "loader", "host", "left-behind", "unregistered"}
@@ -32,6 +34,25 @@ def is_stale(machine: Machine, tensor: Tensor) -> bool:
     if cached is None or cached.holder is None or cached.holder.function is None:
         return False
     return machine.latest.get(cached.holder.function, 0) > cached.holder.tick and not _is_replaced(cached)
+
+
+def stale_ones(machine: Machine, operands: Items[tuple[Tensor, Part]]) -> Items[tuple[Tensor, Part]]:
+    """Those of tensors that met which are stale, unless they met what the pass that uses them again has itself created
+    on the CPU: where the cache is, that pass would have created it so."""
+    stale = [pair for pair in operands if is_stale(machine, pair[0])]
+    for tensor, _ in stale:
+        cached = None if tensor.origin is None else tensor.origin.cached()
+        if cached is None or cached.holder is None or cached.holder.function is None or tensor.device == "cpu":
+            continue
+        began = machine.latest.get(cached.holder.function, 0)
+        if any(_is_fresh(other.origin, began) for other, _ in operands if other.device == "cpu"):
+            return []
+    return stale
+
+
+def _is_fresh(origin: Origin | None, began: int) -> bool:
+    """Whether a value was created since then, without a device."""
+    return origin is not None and origin.kind == "factory" and origin.tick > began
 
 
 def _is_replaced(cached: Origin) -> bool:
