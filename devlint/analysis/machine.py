@@ -11,12 +11,11 @@ import dataclasses
 import os
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias
 
-from devlint.analysis.dispatch import EVALUATE, EXECUTE, Call
+from devlint.analysis.dispatch import EVALUATE, EXECUTE
 from devlint.analysis.domain.lattice import Loss
 from devlint.analysis.domain.origins import Origin
-from devlint.analysis.domain.values import Class, Const, DeviceValue, Shared, Tensor, Unknown, Value
+from devlint.analysis.domain.values import Class, Const, DeviceValue, Value
 from devlint.analysis.events import (
-    Choice,
     CpuOnlyArgument,
     DeviceCompared,
     DeviceNumber,
@@ -33,34 +32,20 @@ from devlint.analysis.events import (
     UnsynchronizedRead,
 )
 from devlint.analysis.frames import names_of_no_tensors
+from devlint.analysis.running import Run
 from devlint.analysis.signals import Crash, OutOfBudget, Signal
-from devlint.analysis.state import State, Trace, Worker
+from devlint.analysis.state import State
 from devlint.analysis.store import Store
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from devlint.analysis.domain.values import Function, Instance
     from devlint.analysis.flow.choices import ChoiceKey
     from devlint.analysis.frames import Frame, Namespace
     from devlint.analysis.programs.built import Built
     from devlint.analysis.project import Project
     from devlint.worlds import World
-
-
-class Activation:
-    """A user call on the stack: when it began, the call (with the caller's frame), the activation's own frame, and
-    whether it is the forward of a module that was called."""
-
-    __slots__ = ("tick", "call", "frame", "is_forward", "receiver")
-
-    def __init__(self, tick: int, call: Call, frame: Frame, is_forward: bool, receiver: Value | None) -> None:
-        self.tick = tick
-        self.call = call
-        self.frame = frame
-        self.is_forward = is_forward
-        self.receiver = receiver
 
 
 _MILDER: Final = ("guarded", "declined")
@@ -85,18 +70,6 @@ def forget_evidence(machine: Machine, known: int) -> None:
     while len(machine.evidence) > known:
         machine.evidence.popitem()
 
-
-FIRST_GPU: Final = ("the number of a GPU that is not known", "is 0")
-"""What is assumed in a run that takes GPUs of which nobody knows the number for the first."""
-
-VARIES: Final = ("the answer to a condition on data", "is that of the first alone")
-"""What is assumed in a further run: what is assumed of the other condition holds for what it asks first."""
-
-ON_THE_CPU: Final = ("an option whose default is a GPU", "is the CPU")
-"""What is assumed in a further run where there is no GPU: the user of a program says that it is to stay on the CPU."""
-
-IS_A_GPU: Final = "is a GPU"
-"""What is assumed in a further run of a setting of the user's, by its name (`users_devices.py`)."""
 
 _ON_ANY_GPU: Final = frozenset(
     {CpuOnlyArgument, ToHost, PinAccelerator, UnsynchronizedRead, MovedParameter, Synchronized}
@@ -212,125 +185,17 @@ class Machine:
         """Where, with nothing assumed, an operand of known device met one whose device was lost behind a condition."""
         self.pairs: dict[tuple[ChoiceKey, ChoiceKey], None] = {}
         """Conditions behind which operands of one operation lost their devices."""
+        self.has_closed = False
+        """Whether a parser was made of which all options may be in sight."""
         self.begin(10_000, {})
 
     def begin(self, budget: int, assume: dict[ChoiceKey, bool], limit: int = 0) -> None:
-        """Reset what belongs to one run of one entry point. The budget is what functions and loops get their shares of;
-        the run ends at the limit, which is the budget unless a longer one is given."""
-        self.steps = 0
-        self.budget = budget
-        self.limit = limit or budget
-        self.assume = assume
-        self.takes_first = FIRST_GPU in assume
-        """Whether this run takes a GPU of which nobody knows the number for the first of several."""
-        self.is_on_the_cpu = ON_THE_CPU in assume
-        self.varies = VARIES in assume
-        self.gives_a_gpu = any(key.__class__ is tuple and key[1] == IS_A_GPU for key in assume)
-        """Whether this run gives a GPU to settings that name a device."""
-        self.data_asked: dict[ChoiceKey, list[list[Value]]] = {}
-        """Of which data conditions were asked: of the first, and of others."""
-        self.has_arguments = any(isinstance(key, str) and "sys.argv" in key for key in assume)
-        self.defaults: dict[ChoiceKey, bool] = {}
-        """Answers that were taken because the program is started without arguments."""
-        self.promoted: dict[ChoiceKey, Choice] = {}
-        self.offered: dict[str, str] = {}
-        """Values that options of the program offer besides their defaults, by what is assumed where one is given."""
-        self.unlikely: dict[ChoiceKey, bool] = {}
-        """Of the questions whether something is None, whether all ask what a call gave of which nothing is known."""
-        self.joint: dict[ChoiceKey, list[dict[ChoiceKey, bool]]] = {}
-        """What settles conditions of several undecided parts, by the first of these."""
-        self.asked: set[ChoiceKey] = set()
-        self.handed: list[Function] = []
-        """Functions that were made in this run, and that libraries were given."""
-        self.path: list[Choice] = []
-        self.home: str | None = None
-        self.proved: dict[str, bool] = {}
-        """Which flags of the user's the conditions around have answered, by their names."""
-        self.given_device: str | None = "cuda:0" if self.world.has_cuda else "cpu"
-        """What an entry point by protocol is given where it is given a device; None where nobody knows."""
-        self.abroad = 0
-        self.left_at: int | None = None
-        self.trying: tuple[frozenset[str], ...] = ()
-        """What each handler around would catch of what torch raises about devices."""
-        self.telling = 0
-        """How many of the handlers around, of which each would catch a device error, only tell of it and go on."""
-        self.expected: list[str] = []
-        self.quiet = self.texts = 0
-        self.stack: list[ir.Function] = []
-        self.activations: list[Activation] = []
-        self.contexts: dict[ir.Function, tuple[int, int, int]] = {}
-        """How often functions were run in this run, the steps that they took, and those of them in descents."""
-        self.replica_failed = False
-        """Whether the running replica of a DataParallel has raised, and that was told."""
-        self.kept: dict[int, dict[int, Shared]] = {}
-        """What was kept of weights by moves that copied nothing, by the weight; both by identity."""
-        self.replaced_leaves: dict[Tensor, Origin] = {}
-        """The moves by which leaves were replaced by their copies, by the leaf."""
-        self.has_closed = False
-        """Whether a parser was made of which all options may be in sight."""
-        self.cuts = 0
-        """How many calls a bound has left out."""
-        self.latest: dict[ir.Function, int] = {}
-        """When each function was last called by another than itself."""
-        self.settled: dict[ChoiceKey, bool] = {}
-        self.within: dict[ChoiceKey, bool] = {}
-        """The named conditions inside whose sides the run is, with their answers."""
-        self.memo: dict[Any, Any] = {}
-        self.worker: Worker | None = None
-        self.trace: Trace | None = None
-        self.protocol = False
-        self.importing = 0
+        """Begin one run of one entry point; see `Run`."""
+        self.run = Run(self.world, budget, assume, limit)
         self.loss.lost = self.loss.named = False
         self.loss.files.clear()
-        self.elsewhere = False
-        """Whether this run has named another place than that where all is by protocol, or the host reads what it is not
-        known to have; or whether what it put there met something of which nobody knows where it is."""
-        self.strayed = self.loss.hidden = False
-        """Whether this run has put a tensor elsewhere than where all is by protocol."""
+        self.loss.hidden = False
         self.loss.place = self.accelerator
-        self.building = False
-        """Whether an instance is being built by protocol."""
-        self.built_on_cpu = False
-        """Whether something was put on the CPU while an instance was built by protocol."""
-        self.weighed = False
-        """Whether a condition was decided by numbers, so that it may have another answer in another round."""
-        self.weighs: frozenset[str] = frozenset()
-        """The names of which such conditions in the running loops are made, where they are made of names alone."""
-        self.staying: list[tuple[Any, str, Tensor, str | None]] = []
-        """The tensors that the sides of such conditions gave to names, and where they were: they are to stay there."""
-        self.passing = False
-        """Whether one was of which the other answer makes no difference."""
-        self.clashed: set[tuple[ir.Node, Frame, tuple[Choice, ...]]] = set()
-        self.guards = self.doubts = 0
-        self.served: dict[Origin, int] = {}
-        """When tensors were last given to what stands elsewhere. It says who is blamed, so that it isn't undone: a side
-        of a branch that only does this leaves nothing behind."""
-        self.loads: dict[Unknown, Site] = {}
-        """What was loaded from files that this run doesn't know, and where."""
-        self.withheld: dict[tuple[str, int, int], Event] = {}
-        """What was told of loads, and taken back, by where they stand."""
-        self.parts: dict[Unknown, Instance] = {}
-        """What was taken out of modules of other libraries by names that no row gives, and the module."""
-        self.connective: ir.Bool | None = None
-        self.branching: ir.If | None = None
-        self.missed: ir.Compare | None = None
-        self.raised = ""
-        """The dotted name of the exception that the program raised last: of a class of its own, that of the nearest
-        base that is a builtin or of a library."""
-        self.thrown: Value | None = None
-        """The exception of the program's own that is on its way to a handler."""
-        self.vouched: set[ChoiceKey] = set()
-        self.late: dict[tuple[str, int, int], list[Tensor]] = {}
-        """The parameters that a module was given after it had been moved, by the place of the move."""
-        self.sent: set[Origin] = set()
-        """Where tensors began that the program itself has sent to another device."""
-        self.one_sided: set[tuple[str, int, int]] = set()
-        """Where the conditions stand of which the program survives one answer alone."""
-        self.unless_given: dict[ChoiceKey, bool | None] = {}
-        """What options are that nobody gives."""
-        self.round_began = 0
-        self.grown = 0
-        """How often a module that had been moved was given another."""
 
     # -- running
 
@@ -341,8 +206,8 @@ class Machine:
     def block(self, statements: list[Any], frame: Frame) -> Signal | None:
         """Execute statements; returns the signal with which they left, if they did."""
         for statement in statements:
-            self.steps += 1
-            if self.steps > self.limit:
+            self.run.steps += 1
+            if self.run.steps > self.run.limit:
                 raise OutOfBudget
             signal: Signal | None = EXECUTE[statement.__class__](self, statement, frame)
             if signal is not None:
@@ -351,8 +216,8 @@ class Machine:
 
     def step(self) -> None:
         """Count one step of evaluation."""
-        self.steps += 1
-        if self.steps > self.limit:
+        self.run.steps += 1
+        if self.run.steps > self.run.limit:
             raise OutOfBudget
 
     # -- time and place
@@ -386,23 +251,23 @@ class Machine:
     def note_place(self, device: str) -> None:
         """Note that a place is named that is not the one by protocol. With what a module is built, on the CPU, it is
         moved."""
-        if self.building and device == "cpu":
-            self.built_on_cpu = True
+        if self.run.building and device == "cpu":
+            self.run.built_on_cpu = True
         else:
-            self.elsewhere = True
+            self.run.elsewhere = True
 
     def note_tensor(self, device: str) -> None:
         """Note that a tensor is elsewhere than by protocol: where all that it meets is known no answer changes that."""
-        if self.building and device == "cpu":
-            self.built_on_cpu = True
+        if self.run.building and device == "cpu":
+            self.run.built_on_cpu = True
         else:
-            self.strayed = True
+            self.run.strayed = True
 
     def frozen(self, target: Value | None, made: Origin, frame: Frame) -> Origin:
         """Mark what was put on a device that the running trace has frozen."""
-        if self.trace is None or not self.trace.froze(target):
+        if self.run.trace is None or not self.run.trace.froze(target):
             return made
-        return Origin("traced", self.trace.site, frame, self.tick(), made.device, "", made)
+        return Origin("traced", self.run.trace.site, frame, self.tick(), made.device, "", made)
 
     @property
     def has_cuda(self) -> bool:
@@ -427,28 +292,29 @@ class Machine:
 
     def emit(self, event: type[Event], site: Site, root: Site | None = None, **facts: Any) -> None:
         """Tell that something happened; nothing is told inside a `try` with handlers and where only a guess is run."""
-        if event not in self.wanted or (self.trying and self.is_caught(facts.get("error"))):
+        if event not in self.wanted or (self.run.trying and self.is_caught(facts.get("error"))):
             return
-        if self.quiet and event is not DeviceCompared:
+        if self.run.quiet and event is not DeviceCompared:
             return
-        if self.takes_first and not holds_on_any_gpu(event, facts):
+        if self.run.takes_first and not holds_on_any_gpu(event, facts):
             return
-        if self.gives_a_gpu and event in _OF_NAMES and (event is not DeviceUnavailable or facts.get("literal") is None):
+        is_written = event is DeviceUnavailable and facts.get("literal") is not None
+        if self.run.gives_a_gpu and event in _OF_NAMES and not is_written:
             return
         root = root or site
         key = (event, root.key, facts.get("kind"), facts.get("cause"))
         old = self.events.get(key)
         if old is not None and not any(getattr(old, slot, False) and not facts.get(slot) for slot in _MILDER):
-            if old.when and not self.path:
+            if old.when and not self.run.path:
                 self.events[key] = dataclasses.replace(old, when=())
             return
         facts.setdefault("calls", self.calls())
-        facts.setdefault("function", self.stack[-1].name if self.stack else "")
-        self.events[key] = event(world=self.world.name, site=site, root=root, when=tuple(self.path), **facts)
+        facts.setdefault("function", self.run.stack[-1].name if self.run.stack else "")
+        self.events[key] = event(world=self.world.name, site=site, root=root, when=tuple(self.run.path), **facts)
 
     def calls(self) -> tuple[Site, ...]:
         """Where the functions were called that are running, outermost first."""
-        called = (a.call for a in self.activations if not isinstance(a.call.node, (ir.Function, ir.Class)))
+        called = (a.call for a in self.run.activations if not isinstance(a.call.node, (ir.Function, ir.Class)))
         return tuple(self.site(call.node, call.frame) for call in called)
 
     def kind_of(self, error: str | None) -> str:
@@ -458,22 +324,22 @@ class Machine:
 
     def is_caught(self, error: str | None) -> bool:
         """Whether a handler around would catch an error, of which the text is given."""
-        if not self.trying:
+        if not self.run.trying:
             return False
         kind = self.kind_of(error)
         if not kind:
             return True
         names = {cls.__name__ for cls in getattr(builtins, kind).__mro__} | TORCH_ERRORS
-        return not all(names.isdisjoint(caught) for caught in self.trying)
+        return not all(names.isdisjoint(caught) for caught in self.run.trying)
 
     def emit_unheeded(self, event: type[Event], site: Site, error: str, **facts: Any) -> None:
         """Tell that something fails, also where no handler around does more than to tell of it: nothing is raised."""
-        trying = self.trying
-        if trying and len(trying) != self.telling:
+        trying = self.run.trying
+        if trying and len(trying) != self.run.telling:
             return
-        self.trying = ()
+        self.run.trying = ()
         self.emit(event, site, error=None if trying else error, **facts)
-        self.trying = trying
+        self.run.trying = trying
 
     def crash(self, event: type[Event] | None, site: Site, root: Site | None = None, **facts: Any) -> NoReturn:
         """Tell that the program raises here, and leave.
@@ -492,10 +358,10 @@ class Machine:
         path = frame.namespace.path
         self.evidence[kind, path] = None
         self.answered.discard(path)
-        if self.importing:
+        if self.run.importing:
             self.import_asked.setdefault(path, set()).add(kind)
-        if self.activations:
-            caller = self.activations[-1].call.frame.namespace.path
+        if self.run.activations:
+            caller = self.run.activations[-1].call.frame.namespace.path
             if kind not in ("availability", "computes") and stands_by(path, caller):
                 self.evidence[kind, caller] = None
 

@@ -117,7 +117,7 @@ class Watcher(Machine):
         return [node for node in names if id(node) not in bound], [node for node in names if id(node) in bound]
 
     def _look(self, nodes: Sequence[ir.Name | ir.Attribute], frame: Frame) -> None:
-        if self.takes_first:
+        if self.run.takes_first:
             return
         for node in nodes:
             value = self._peek(node, frame)
@@ -129,15 +129,16 @@ class Watcher(Machine):
                 descriptions.append(description)
 
     def _peek(self, node: ir.Node, frame: Frame) -> Value | None:
-        self.quiet += 1
-        limit, self.limit = self.limit, self.steps + 100
+        run = self.run
+        run.quiet += 1
+        limit, run.limit = run.limit, run.steps + 100
         try:
             return self.evaluate(node, frame)
         except (Crash, OutOfBudget):
             return None
         finally:
-            self.limit = limit
-            self.quiet -= 1
+            run.limit = limit
+            run.quiet -= 1
 
 
 def named(node: Any) -> Iterator[ir.Name | ir.Attribute]:

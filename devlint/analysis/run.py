@@ -276,8 +276,8 @@ class _Runner:
             self.analysis.statistics["entries"] += 1
 
             def run_entry(entry: Entry = entry, namespace: Namespace = namespace) -> None:
-                machine.protocol = True
-                machine.home = path
+                machine.run.protocol = True
+                machine.run.home = path
                 repeat_defaults(machine, path)
                 for slot in chosen | elsewhere:  # whether it is called where they hold, nobody knows
                     machine.store.set(machine.state, slot, DeviceValue("?"))

@@ -317,6 +317,21 @@ def test_an_option_that_the_parser_surely_lacks(
     assert [one.code for one in check([program], Config(root=tmp_path))] == ([] if ends else ["DEV201"])
 
 
+@pytest.mark.parametrize(("between", "ends"), [("", True), ("lib.add_options(parser)", False)])
+def test_an_option_that_a_parser_of_another_file_surely_lacks(between: str, ends: bool, tmp_path: Path) -> None:
+    """The other file's run is one of its own: what it says of its parser holds for who imports it."""
+    (tmp_path / "options.py").write_text(
+        "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--lr', type=float, default=0.1)\n"
+    )
+    (tmp_path / "other.py").write_text("import torch\n")
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"import lib\nimport torch\nfrom options import parser\nimport other\n{between}\nargs = parser.parse_args()\n"
+        "print(args.epochs)\nx = torch.rand(1, 3)\nx.to('cuda' if torch.cuda.is_available() else 'cpu')\nprint(x)\n"
+    )
+    assert [one.code for one in check([program], Config(root=tmp_path))] == ([] if ends else ["DEV201"])
+
+
 MANY_OPTIONS = """\
 import argparse
 import torch

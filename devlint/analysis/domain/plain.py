@@ -205,7 +205,7 @@ def missing(machine: Machine, kind: str = "KeyError") -> Value:
     Raises:
         Crash: the program expects that it raises (there is a `try` around).
     """
-    if not ancestors(kind).isdisjoint(machine.expected):
+    if not ancestors(kind).isdisjoint(machine.run.expected):
         raise Crash(kind)
     return UNKNOWN
 

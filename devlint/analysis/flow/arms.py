@@ -28,11 +28,11 @@ def is_arm_for_gpu(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -
     named = test.right.value
     if not machine.options or not isinstance(named, str) or not isinstance(test.left, (ir.Attribute, ir.Name)):
         return False
-    machine.quiet += 1
+    machine.run.quiet += 1
     try:
         value = machine.evaluate(test.left, frame)
     finally:
-        machine.quiet -= 1
+        machine.run.quiet -= 1
     if not isinstance(value, Const) or value.site is None or value.site.key not in machine.options:
         return False
     equal = holds is (test.operator == "==")
@@ -42,7 +42,7 @@ def is_arm_for_gpu(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -
 def _is_left_alone(machine: Machine, test: ir.Expr, frame: Frame) -> bool:
     """Whether a flag has the default of a parameter, which the program's own call has left alone."""
     value = held(test, frame)
-    if not isinstance(value, Const) or value.site is None or machine.protocol:
+    if not isinstance(value, Const) or value.site is None or machine.run.protocol:
         return False
     return value.site.key not in machine.settings and value.site.key not in machine.options
 

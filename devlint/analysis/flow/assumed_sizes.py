@@ -30,8 +30,8 @@ def _is_assumed(machine: Machine, call: ir.Call, frame: Frame) -> bool:
         asked = asked.value
     if not isinstance(asked, ir.Name):
         return False
-    machine.quiet += 1
+    machine.run.quiet += 1
     try:
         return machine.evaluate(call, frame) is SIZE
     finally:
-        machine.quiet -= 1
+        machine.run.quiet -= 1

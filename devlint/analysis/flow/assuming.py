@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.flow.choices import ChoiceKey
 from devlint.analysis.flow.option_names import are_independent
-from devlint.analysis.machine import ON_THE_CPU
+from devlint.analysis.running import ON_THE_CPU
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -26,14 +26,14 @@ def together(machine: Machine) -> list[dict[ChoiceKey, bool]]:
 
 def usual(machine: Machine, asked: Iterable[ChoiceKey]) -> dict[ChoiceKey, bool]:
     """The answers of a program that is started without arguments, to those of its conditions that are options."""
-    answers = {key: machine.unless_given.get(key) for key in asked}
+    answers = {key: machine.run.unless_given.get(key) for key in asked}
     return {key: answer for key, answer in answers.items() if answer is not None}
 
 
 def joint(machine: Machine, asked: list[ChoiceKey]) -> list[dict[ChoiceKey, bool]]:
     """What to assume of conditions of several parts the first of which is worth a run, and of an offered CPU."""
-    stays: dict[ChoiceKey, bool] = {ON_THE_CPU: True} if ON_THE_CPU in machine.asked else {}
-    return [stays] * bool(stays) + [assume for key in asked for assume in machine.joint.get(key, ())][:MAX_PAIRS]
+    stays: dict[ChoiceKey, bool] = {ON_THE_CPU: True} if ON_THE_CPU in machine.run.asked else {}
+    return [stays] * bool(stays) + [assume for key in asked for assume in machine.run.joint.get(key, ())][:MAX_PAIRS]
 
 
 def beyond(
@@ -42,13 +42,13 @@ def beyond(
     """What to assume besides `assumed`, answers that a program without arguments gives: of options that became choices
     under them alone. `if args.device is None: args.device = "cpu" if args.no_cuda else "cuda"` loses the device inside
     first."""
-    usually = machine.unless_given
+    usually = machine.run.unless_given
     if any(usually.get(key) is not answer for key, answer in assumed.items()):
         return []
     return [
         {**assumed, key: answer}
-        for key in machine.promoted
+        for key in machine.run.promoted
         if key not in known and key not in assumed
         for answer in (True, False)
-        if machine.defaults.get(key) is not answer and usually.get(key) in (None, answer)
+        if machine.run.defaults.get(key) is not answer and usually.get(key) in (None, answer)
     ]

@@ -134,7 +134,7 @@ def stands_guard(machine: Machine, key: ChoiceKey, named: bool, answer: bool) ->
         text = text[1:-1]
     if not text or not asks_for_gpu(text, answer):
         return False
-    if machine.unless_given.get(key) is answer and (machine.world.device_count or not is_gpu_option(text)):
+    if machine.run.unless_given.get(key) is answer and (machine.world.device_count or not is_gpu_option(text)):
         return False
     return named or speaks_of_gpu(text)
 
@@ -142,20 +142,21 @@ def stands_guard(machine: Machine, key: ChoiceKey, named: bool, answer: bool) ->
 def gpu_is_asked_for(machine: Machine) -> bool:
     """Whether the running path is one that somebody chose by such an option, for the GPU."""
     return any(
-        is_gpu_option(choice.condition) and asks_for_gpu(choice.condition, choice.value) for choice in machine.path
+        is_gpu_option(choice.condition) and asks_for_gpu(choice.condition, choice.value) for choice in machine.run.path
     )
 
 
 def cpu_is_asked_for(machine: Machine) -> bool:
     """Whether the running path is one that somebody chose by such an option, against the GPU."""
     return any(
-        is_gpu_option(choice.condition) and not asks_for_gpu(choice.condition, choice.value) for choice in machine.path
+        is_gpu_option(choice.condition) and not asks_for_gpu(choice.condition, choice.value)
+        for choice in machine.run.path
     )
 
 
 def cpu_is_assumed(machine: Machine) -> bool:
     """Whether a run assumes an answer to a flag for GPUs, whoever gives it, that nobody gives who has one in mind."""
-    for key, answer in machine.assume.items():
+    for key, answer in machine.run.assume.items():
         text = key if isinstance(key, str) else key[1] if len(key) == 2 else ""
         if isinstance(text, str) and is_gpu_flag(text.strip("()")) and not asks_for_gpu(text.strip("()"), answer):
             return True
@@ -177,11 +178,11 @@ def decide(machine: Machine, test: ir.Expr, frame: Frame) -> Decision:
 
 
 def _decide_bool(machine: Machine, test: ir.Bool, frame: Frame) -> Decision:
-    around, machine.connective = machine.connective, test
+    around, machine.run.connective = machine.run.connective, test
     try:
         return _decide_parts(machine, test, frame)
     finally:
-        machine.connective = around
+        machine.run.connective = around
 
 
 def _decide_parts(machine: Machine, test: ir.Bool, frame: Frame) -> Decision:
@@ -213,7 +214,7 @@ def ask_later(
 
     They are asked only where that part does not.
     """
-    machine.quiet += 1
+    machine.run.quiet += 1
     opened = machine.store.open()
     mark = machine.store.mark()
     undecided: list[Decision] = []
@@ -232,7 +233,7 @@ def ask_later(
         machine.store.undo(mark)
         if opened:
             machine.store.close()
-        machine.quiet -= 1
+        machine.run.quiet -= 1
 
 
 def _note_joint(machine: Machine, first: Decision, later: list[Decision], answer: bool) -> None:
@@ -243,7 +244,7 @@ def _note_joint(machine: Machine, first: Decision, later: list[Decision], answer
         if not decision.is_free or decision.is_cut or joint.setdefault(decision.key, wanted) is not wanted:
             return
     if len(joint) > 1:
-        known = machine.joint.setdefault(first.key, [])
+        known = machine.run.joint.setdefault(first.key, [])
         if joint not in known:
             known.append(joint)
 
@@ -266,18 +267,18 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
     if answer is not None:
         note_condition(machine, value, test, frame)
         return YES if answer else NO
-    if machine.protocol:
+    if machine.run.protocol:
         wanted = asks_for_cuda(test, frame)
         if wanted is not None:  # what is not known of the inputs is where those are that are taken to be somewhere
             return YES if wanted is machine.world.has_cuda else NO
     asked = _asked_by(machine, value, test, frame)
     if asked.named and is_gpu_flag(asked.choice.condition):
         machine.testify("option", frame)
-    machine.asked.add(asked.key)
+    machine.run.asked.add(asked.key)
     answer = _known_answer(machine, asked, test, frame)
     if answer is not None:
         return YES if answer is asked.polarity else NO
-    is_whole = machine.branching is not None and machine.branching.test is test
+    is_whole = machine.run.branching is not None and machine.run.branching.test is test
     if is_whole and isinstance(test, ir.Compare) and asks_for_change(machine, test, frame):
         return YES if test.operator == "!=" else NO
     return _undecided(machine, asked, kind is Tensor, test, frame)
@@ -327,11 +328,11 @@ def _asked_by(machine: Machine, value: Value, test: ir.Expr, frame: Frame) -> _A
         key: ChoiceKey = text
         named = value.named
         if value.default is not None:
-            machine.unless_given[key] = truth(machine, value.default)
+            machine.run.unless_given[key] = truth(machine, value.default)
     elif isinstance(value, Answer):
         key, polarity = value.key, value.polarity
         text = key if isinstance(key, str) else ""
-        default = None if machine.has_arguments else value.holds
+        default = None if machine.run.has_arguments else value.holds
     else:
         key, polarity = question(machine, test, frame)
     return _Asked(value, key, Choice(text, polarity, Site(frame.namespace.path, test.at)), polarity, named, default)
@@ -342,21 +343,21 @@ def _known_answer(machine: Machine, asked: _Asked, test: ir.Expr, frame: Frame) 
     key, choice = asked.key, asked.choice
     assumed = _implied(machine, key)
     if assumed is not None:
-        if machine.varies and key in machine.assume and is_of_others(machine, key, test, frame):
+        if machine.run.varies and key in machine.run.assume and is_of_others(machine, key, test, frame):
             return not assumed
         text = choice.condition
         used = Choice(text, assumed if text else assumed is asked.polarity, choice.site)
-        if used not in machine.path:
-            machine.path.append(used)
-            machine.guards += stands_guard(machine, key, asked.named, assumed)
+        if used not in machine.run.path:
+            machine.run.path.append(used)
+            machine.run.guards += stands_guard(machine, key, asked.named, assumed)
         return assumed
-    within = follows(machine, machine.within, key) if machine.within and isinstance(key, str) else None
+    within = follows(machine, machine.run.within, key) if machine.run.within and isinstance(key, str) else None
     if within is not None:
         return within
-    settled = machine.settled.get(key)
-    if settled is not None and key not in machine.vouched and stands_guard(machine, key, asked.named, settled):
-        machine.vouched.add(key)
-        machine.guards += 1
+    settled = machine.run.settled.get(key)
+    if settled is not None and key not in machine.run.vouched and stands_guard(machine, key, asked.named, settled):
+        machine.run.vouched.add(key)
+        machine.run.guards += 1
     return settled
 
 
@@ -379,9 +380,9 @@ def _undecided(machine: Machine, asked: _Asked, is_tensor: bool, test: ir.Expr, 
 def _note_likely(machine: Machine, key: ChoiceKey, value: Value) -> None:
     """Note whether the question if something is None is only asked of what a call gave of which nothing is known."""
     if value is RESULT_IS_NONE:
-        machine.unlikely.setdefault(key, True)
+        machine.run.unlikely.setdefault(key, True)
     else:
-        machine.unlikely[key] = False
+        machine.run.unlikely[key] = False
 
 
 def _more_arguments(number: int) -> Answer:
@@ -394,16 +395,16 @@ _MORE = "len(sys.argv) > "
 
 def _implied(machine: Machine, key: ChoiceKey) -> bool | None:
     """What was assumed of a condition, or follows for the number of arguments from what was assumed of it."""
-    if machine.has_arguments and isinstance(key, str) and key.startswith(_MORE):
+    if machine.run.has_arguments and isinstance(key, str) and key.startswith(_MORE):
         number = int(key.removeprefix(_MORE))
-        for other, answer in machine.assume.items():
+        for other, answer in machine.run.assume.items():
             if isinstance(other, str) and other.startswith(_MORE):
                 known = int(other.removeprefix(_MORE))
                 if (known >= number) if answer else (known <= number):
                     return answer
-    if not machine.assume or not isinstance(key, str):
-        return machine.assume.get(key)
-    return follows(machine, machine.assume, key)
+    if not machine.run.assume or not isinstance(key, str):
+        return machine.run.assume.get(key)
+    return follows(machine, machine.run.assume, key)
 
 
 def count_arguments(left: Value, symbol: str, right: Value) -> Answer | None:

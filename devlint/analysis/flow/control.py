@@ -40,49 +40,49 @@ def fork(
         signal = _side(machine, decision, yes if decision.default else no, decision.default)
         if signal is None or (signal.kind == "return" and not is_none(signal.value)):
             _try_other(machine, decision, no if decision.default else yes, mark)
-            machine.thrown = None
+            machine.run.thrown = None
             note_either(machine, frame)
             if opened:
                 store.close()
             return signal
         store.undo(mark)  # without arguments it ends here
-    depth = len(machine.path)
-    guards, grown = machine.guards, machine.grown
+    depth = len(machine.run.path)
+    guards, grown = machine.run.guards, machine.run.grown
     choice = decision.choice
     assert choice is not None
-    machine.path.append(decision.chosen(True))
-    machine.guards += decision.guards(machine, True)
+    machine.run.path.append(decision.chosen(True))
+    machine.run.guards += decision.guards(machine, True)
     first = _side(machine, decision, yes, True)
     first_delta = store.rollback(mark)
-    machine.guards = guards + decision.guards(machine, False)
-    machine.path[depth:] = [decision.chosen(False)]
+    machine.run.guards = guards + decision.guards(machine, False)
+    machine.run.path[depth:] = [decision.chosen(False)]
     second = _side(machine, decision, no, False)
     second_delta = store.rollback(mark)
-    del machine.path[depth:]
-    machine.guards = guards
+    del machine.run.path[depth:]
+    machine.run.guards = guards
     if choice.site is not None and (first is RAISE) is not (second is RAISE):
-        machine.one_sided.add(choice.site.key)
+        machine.run.one_sided.add(choice.site.key)
     lost_before, loss.lost = loss.lost, False  # what a side has lost within itself lies behind another condition
     loss.behind = behind(decision)
     loss.sides = (decision.chosen(True), decision.chosen(False)) if decision.is_free else None
     loss.counts_gpus = counts_gpus(decision.key)
     signal = _rejoin(machine, frame, decision, first, second, first_delta, second_delta)
     if signal is not RAISE:
-        machine.thrown = None
+        machine.run.thrown = None
     loss.behind, loss.sides, loss.counts_gpus = None, None, False
-    loss.lost = loss.lost or machine.grown != grown  # with a layer more it is another network
+    loss.lost = loss.lost or machine.run.grown != grown  # with a layer more it is another network
     if first is None and second is None and _varies(machine, decision, frame):
         keep_sides(machine, first_delta, {identity: entry[3] for identity, entry in second_delta.items()})
     if loss.lost and decision.is_free:
         _note_behind(machine, decision, first_delta)
         _note_behind(machine, decision, second_delta)
-        machine.promoted.setdefault(decision.key, choice)
+        machine.run.promoted.setdefault(decision.key, choice)
     loss.lost = lost_before or loss.lost
     note_either(machine, frame)
     if opened:
         store.close()
     if signal is None and (first is None) is not (second is None):
-        machine.guards += decision.guards(machine, first is None)  # it is left where the option says no
+        machine.run.guards += decision.guards(machine, first is None)  # it is left where the option says no
     return signal
 
 
@@ -110,9 +110,9 @@ def either(
     joined = machine.loss.values(results[True], results[False])
     machine.loss.behind, machine.loss.counts_gpus = None, False
     if machine.loss.lost and decision.is_free and decision.choice is not None:
-        machine.promoted.setdefault(decision.key, decision.choice)
+        machine.run.promoted.setdefault(decision.key, decision.choice)
     note_either(machine, frame)
-    if decision.default is not None and decision.key in machine.defaults:
+    if decision.default is not None and decision.key in machine.run.defaults:
         machine.loss.lost = before
         return results[decision.default]
     machine.loss.lost = machine.loss.lost or before
@@ -133,23 +133,23 @@ def _try_other(machine: Machine, decision: Decision, other: Callable[[], Signal 
     store, loss, choice = machine.store, machine.loss, decision.choice
     taken = store.rollback(mark)
     lost, loss.lost = loss.lost, False
-    follows = bool(machine.defaults)
-    machine.quiet += follows
-    depth, guards = len(machine.path), machine.guards
-    machine.path.append(decision.chosen(not decision.default))
-    machine.guards += decision.guards(machine, not decision.default)
+    follows = bool(machine.run.defaults)
+    machine.run.quiet += follows
+    depth, guards = len(machine.run.path), machine.run.guards
+    machine.run.path.append(decision.chosen(not decision.default))
+    machine.run.guards += decision.guards(machine, not decision.default)
     _side(machine, decision, other, not decision.default)
-    del machine.path[depth:]
-    machine.guards = guards
-    machine.quiet -= follows
+    del machine.run.path[depth:]
+    machine.run.guards = guards
+    machine.run.quiet -= follows
     left = store.rollback(mark)
     store.merge(taken, left, loss.join)
     store.undo(mark)
     store.apply(taken)
     if loss.lost or follows:
-        machine.promoted.setdefault(decision.key, choice)
+        machine.run.promoted.setdefault(decision.key, choice)
     loss.lost = lost
-    machine.defaults[decision.key] = decision.default is decision.polarity
+    machine.run.defaults[decision.key] = decision.default is decision.polarity
 
 
 def behind(decision: Decision) -> tuple[ChoiceKey, bool] | None:
@@ -167,23 +167,23 @@ def note_either(machine: Machine, frame: Frame) -> None:
 def _side(machine: Machine, decision: Decision, run: Callable[[], Signal | None], holds: bool) -> Signal | None:
     """Run the side of a branch where the condition holds (or does not): asked again there by its name, it does, too."""
     key = decision.key
-    if not isinstance(key, str) or key in machine.within:
+    if not isinstance(key, str) or key in machine.run.within:
         return one_way(machine, run)
-    machine.within[key] = decision.polarity is holds
+    machine.run.within[key] = decision.polarity is holds
     try:
         return one_way(machine, run)
     finally:
-        del machine.within[key]
+        del machine.run.within[key]
 
 
 def one_way(machine: Machine, run: Callable[[], Signal | None]) -> Signal | None:
     """Run one of several ways; a crash ends it alone."""
-    trying, quiet, worker = machine.trying, machine.quiet, machine.worker
-    machine.thrown = None
+    trying, quiet, worker = machine.run.trying, machine.run.quiet, machine.run.worker
+    machine.run.thrown = None
     try:
         return run()
     except Crash:
-        machine.trying, machine.quiet, machine.worker = trying, quiet, worker
+        machine.run.trying, machine.run.quiet, machine.run.worker = trying, quiet, worker
         return RAISE
 
 
@@ -233,8 +233,8 @@ def _settle_choice(machine: Machine, frame: Frame, decision: Decision, left: Sig
     """Where one side left for good, the rest of the path has the other answer: `if not args.cuda: return`."""
     if not isinstance(decision.key, str) or left.kind not in ("return", "raise"):
         return
-    if decision.key not in machine.settled:
-        machine.store.put(machine.settled, decision.key, decision.polarity is not first_left)
+    if decision.key not in machine.run.settled:
+        machine.store.put(machine.run.settled, decision.key, decision.polarity is not first_left)
         if left.kind == "return":
             machine.store.set(frame, "settled", frame.settled | {decision.key})
 
@@ -292,7 +292,7 @@ def keep_sides(machine: Machine, first: Delta, second: dict[tuple[int, Any], Any
         other = second.get(identity)
         if not is_slot or key != "items" or one.__class__ is not list or other.__class__ is not list:
             continue
-        if target.born > machine.round_began or len(one) != len(other):
+        if target.born > machine.run.round_began or len(one) != len(other):
             continue
         for a, b, joined in zip(one, other, target.items, strict=False):
             _keep_both(a, b, joined)

@@ -45,9 +45,9 @@ def weigh(machine: Machine, test: ir.Expr, frame: Frame) -> None:
     names alone, it has where one of these changes."""
     roots, attributes = _asked(machine.project, test)
     if roots and (frame.loops or _asks_receiver(roots, frame)) and all(_is_kept(part, frame) for part in attributes):
-        machine.weighs |= roots.union(part.name for part in attributes)
+        machine.run.weighs |= roots.union(part.name for part in attributes)
     else:
-        machine.weighed = True
+        machine.run.weighed = True
 
 
 def passes(
@@ -86,7 +86,7 @@ def _is_nothing(machine: Machine, node: ir.If, entry: Entry, began: int, frame: 
         if key in _private(machine.project, (node, frame.loops[0] if frame.loops else node)):
             return True
         if isinstance(now, Tensor):
-            machine.staying.append((target, key, now, now.device))
+            machine.run.staying.append((target, key, now, now.device))
             return True
     if isinstance(old, Tensor) and isinstance(now, Tensor):
         return _stand_alike(old, now)
@@ -148,10 +148,12 @@ def is_weighed(machine: Machine, start: int) -> bool:
     its names changed, or what its side wrote did after that."""
     log = machine.store.log
     assert log is not None
-    names = machine.weighs
+    names = machine.run.weighs
     return (
-        machine.weighed
-        or any(target.get(key) is not made or made.device != device for target, key, made, device in machine.staying)
+        machine.run.weighed
+        or any(
+            target.get(key) is not made or made.device != device for target, key, made, device in machine.run.staying
+        )
         or (bool(names) and any(entry[1] in names for entry in log[start:]))
     )
 

@@ -84,7 +84,7 @@ def catches(handler: ir.Handler, kind: str, thrown: Instance | None = None) -> b
 
 def _thrown(machine: Machine) -> Instance | None:
     """The exception of the program's own that is on its way."""
-    thrown = machine.thrown
+    thrown = machine.run.thrown
     return thrown if isinstance(thrown, Instance) else None
 
 
@@ -111,8 +111,8 @@ def run_try(machine: Machine, node: ir.Try, frame: Frame) -> Signal | None:
         return _run_try(machine, node, frame)
     site = machine.site(node, frame)
     key = site.key
-    machine.asked.add(key)
-    assumed = machine.assume.get(key)
+    machine.run.asked.add(key)
+    assumed = machine.run.assume.get(key)
 
     def missing() -> Signal | None:
         signal = machine.block(absent.body, frame)
@@ -129,37 +129,37 @@ def _run_try(machine: Machine, node: ir.Try, frame: Frame) -> Signal | None:
     """try/except/else/finally: a handler that would catch a device error makes the body silent and is its way out."""
     guard = next((handler for handler in node.handlers if guards(handler)), None)
     telling = guard is not None and only_tells(guard)
-    expected = len(machine.expected)
-    machine.expected += [name for handler in node.handlers for name in caught_names(handler)]
-    trying = machine.trying
+    expected = len(machine.run.expected)
+    machine.run.expected += [name for handler in node.handlers for name in caught_names(handler)]
+    trying = machine.run.trying
     if guard is not None:
         caught = (name for handler in node.handlers if guards(handler) for name in caught_names(handler))
-        machine.trying = (*trying, frozenset(caught))
-    machine.telling += telling
+        machine.run.trying = (*trying, frozenset(caught))
+    machine.run.telling += telling
     crash: Crash | None = None
     signal: Signal | None = None
-    machine.thrown = None
+    machine.run.thrown = None
     try:
         signal = machine.block(node.body, frame)
     except Crash as raised:
         crash = raised
     finally:
-        machine.trying = trying
-        machine.telling -= telling
-        del machine.expected[expected:]
+        machine.run.trying = trying
+        machine.run.telling -= telling
+        del machine.run.expected[expected:]
     kind = "" if crash is None else crash.kind
     thrown = None if kind else _thrown(machine)
     if crash is not None and not any(catches(handler, kind, thrown) for handler in node.handlers):
         if node.final:
             machine.block(node.final, frame)
-            machine.thrown = thrown
+            machine.run.thrown = thrown
         raise crash
     passes = signal is RAISE and thrown is not None and not any(catches(h, kind, thrown) for h in node.handlers)
     if (crash is not None or signal is RAISE) and node.handlers and not passes:
         chosen = next((h for h in node.handlers if catches(h, kind, thrown)), node.handlers[0])
         if chosen.name is not None:
             machine.store.put(frame.names, chosen.name.id, Unknown() if thrown is None else thrown)
-        machine.thrown = None
+        machine.run.thrown = None
         signal = machine.block(chosen.body, frame)
     elif signal is None:
         if node.orelse:

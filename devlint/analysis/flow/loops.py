@@ -63,25 +63,25 @@ def loop(
     store = machine.store
     opened = store.open()
     outer, frame.leaving = frame.leaving, []
-    weighed, machine.weighed = machine.weighed, False
-    passing, machine.passing = machine.passing, False
-    weighs, machine.weighs = machine.weighs, frozenset()
-    staying, machine.staying = machine.staying, []
+    weighed, machine.run.weighed = machine.run.weighed, False
+    passing, machine.run.passing = machine.run.passing, False
+    weighs, machine.run.weighs = machine.run.weighs, frozenset()
+    staying, machine.run.staying = machine.run.staying, []
     frame.loops.append(node)
     left: list[tuple[str, Delta, bool]] = []
-    began, guards = machine.round_began, machine.guards
+    began, guards = machine.run.round_began, machine.run.guards
     try:
         try:
             signal = _rounds(machine, items, is_open, body, node, frame)
         finally:
             frame.loops.pop()
             frame.rounds.pop(node, None)
-            machine.round_began, machine.guards = began, guards
+            machine.run.round_began, machine.run.guards = began, guards
             left, frame.leaving = frame.leaving, outer
-            machine.weighed = machine.weighed or weighed or (bool(machine.weighs) and not frame.loops)
-            machine.weighs |= weighs
-            machine.staying = staying + machine.staying
-            machine.passing = machine.passing or passing
+            machine.run.weighed = machine.run.weighed or weighed or (bool(machine.run.weighs) and not frame.loops)
+            machine.run.weighs |= weighs
+            machine.run.staying = staying + machine.run.staying
+            machine.run.passing = machine.run.passing or passing
         if signal is BREAK:
             return None
         return machine.block(node.orelse, frame) if signal is None and node.orelse else signal
@@ -106,7 +106,7 @@ def _rounds(
     limit = MAX_ROUNDS_OPEN if is_open and not distinct else MAX_ROUNDS
     most = MAX_ROUNDS_PLACED if distinct else limit
     runs_all = distinct and not is_open and len(items) <= most
-    start, first, steps, bounded = store.mark(), birth(), machine.steps, machine.loss.bounded
+    start, first, steps, bounded = store.mark(), birth(), machine.run.steps, machine.loss.bounded
     changing = False
     resized: set[tuple[int, Any]] = set()
     count = 0
@@ -115,8 +115,8 @@ def _rounds(
             changing = settle(machine, start, first, False, resized).widened
             break
         count += 1
-        mark, began, grown = store.mark(), birth(), machine.grown
-        machine.round_began = began
+        mark, began, grown = store.mark(), birth(), machine.run.grown
+        machine.run.round_began = began
         frame.rounds[node] = start, mark
         signal = body(item)
         if signal is not None and signal is not CONTINUE:
@@ -124,9 +124,9 @@ def _rounds(
         _end_round(machine, frame)
         if runs_all:
             continue  # numbers stay as they are
-        told = settle(machine, mark, began, machine.grown != grown and count == 1, resized)
+        told = settle(machine, mark, began, machine.run.grown != grown and count == 1, resized)
         changing = changing or told.widened
-        if not (told.carried or machine.grown != grown or distinct):
+        if not (told.carried or machine.run.grown != grown or distinct):
             break
     if not is_open and count == len(items):
         return None
@@ -138,7 +138,7 @@ def _rounds(
     if not changing and stands is items[count - 1]:
         return None
     if not is_weighed(machine, start):
-        if machine.passing:
+        if machine.run.passing:
             widen_counted(machine, node, start, frame)
         return None
     frame.rounds[node] = start, store.mark()
@@ -166,7 +166,7 @@ def _later_round(machine: Machine, item: Value, body: Callable[[Value], Signal |
     mark = machine.store.mark()
     signal = one_way(machine, lambda: body(item))
     if signal is RAISE:
-        machine.thrown = None
+        machine.run.thrown = None
         machine.store.undo(mark)
         return None
     if signal is not None and signal is not CONTINUE:

@@ -60,7 +60,7 @@ def is_for_arrays(machine: Machine, value: Tensor, node: ir.Node, frame: Frame) 
     made = 0 if value.origin is None else value.origin.tick
     return any(
         made < active.tick and _is_on_way_for_arrays(machine, active.call.node, active.call.frame)
-        for active in machine.activations
+        for active in machine.run.activations
     )
 
 
@@ -118,7 +118,7 @@ _EQUALITIES = {"is": True, "==": True, "is-not": False, "!=": False}
 def is_used(machine: Machine, node: ir.Expr, frame: Frame) -> None:
     """What is read of a value that might be None is there: else the program is over, unless it catches that. So is what
     is None for all that is known: some code out of sight has filled it."""
-    if machine.trying or _tell(machine, node, frame, True):
+    if machine.run.trying or _tell(machine, node, frame, True):
         return
     names = _holder(node, frame)
     held = None if names is None else names.get(_name_of(node))

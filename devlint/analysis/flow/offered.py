@@ -50,9 +50,9 @@ def given(machine: Machine, path: str, default: Value, offered: tuple[str, ...],
     chosen = default
     for text in offered:
         key = f"{path} == {text!r}"
-        machine.offered[key] = text
-        if machine.assume.get(key):
-            machine.path.append(Choice(key, True, site))
+        machine.run.offered[key] = text
+        if machine.run.assume.get(key):
+            machine.run.path.append(Choice(key, True, site))
             chosen = Const(text)
     return chosen
 

@@ -50,8 +50,8 @@ def gpu_is_declined(machine: Machine) -> bool:
     return any(
         is_gpu_option(choice.condition)
         and not asks_for_gpu(choice.condition, choice.value)
-        and machine.unless_given.get(choice.condition) is (not choice.value)
-        for choice in machine.path
+        and machine.run.unless_given.get(choice.condition) is (not choice.value)
+        for choice in machine.run.path
     )
 
 

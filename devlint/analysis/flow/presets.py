@@ -37,7 +37,7 @@ def _preset(machine: Machine, name: str, default: Const) -> Const:
 
 def compared(machine: Machine, left: Const, right: Const, node: ir.Compare, answer: bool) -> Unknown | None:
     """What a comparison of such a number with one that is written down gives, where it would give `answer`."""
-    if machine.building or not machine.protocol:
+    if machine.run.building or not machine.run.protocol:
         return None
     if left in machine.presets and _is_written(node.right):
         return Unknown(f"{machine.presets[left]} {node.operator} {right.value!r}", True, const(answer))
@@ -48,7 +48,7 @@ def compared(machine: Machine, left: Const, right: Const, node: ir.Compare, answ
 
 def tested(machine: Machine, value: Const) -> Unknown | None:
     """Such a number as a condition: `if self.noise:`."""
-    if machine.building or not machine.protocol or value not in machine.presets:
+    if machine.run.building or not machine.run.protocol or value not in machine.presets:
         return None
     return Unknown(machine.presets[value], True, const(bool(value.value)))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.domain.values import Const, Unknown, Value, constant
 from devlint.analysis.events import Choice
-from devlint.analysis.machine import IS_A_GPU
+from devlint.analysis.running import IS_A_GPU
 from devlint.semantics.devices import parse_device
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def unless_given(machine: Machine, path: str, default: Value, gpu: str | None = 
     used it as a device."""
     if not isinstance(default, Const) or default.value != "cpu" or default.site is None or gpu is None:
         return default
-    if not machine.world.device_count or machine.protocol or machine.importing:
+    if not machine.world.device_count or machine.run.protocol or machine.run.importing:
         return default
     if _is_given(machine, path):
         return given(machine, path, default.site, gpu)
@@ -51,7 +51,7 @@ def note_host(machine: Machine, site: Site | None) -> None:
     """Note that the CPU was used as a device, as the text at `site` says, which may be the default of an option."""
     path = machine.host_options.get(site.key) if site is not None and machine.host_options else None
     if path is not None and not _is_of_the_host(path):
-        machine.asked.add(_key(path))
+        machine.run.asked.add(_key(path))
 
 
 def _key(path: str) -> ChoiceKey:
@@ -64,14 +64,14 @@ _ITEM: Final = re.compile(r"\[['\"](\w+)['\"]\]")
 
 def _is_given(machine: Machine, path: str) -> bool:
     """Whether this run takes a setting for a GPU."""
-    return machine.gives_a_gpu and _key(path) in machine.assume
+    return machine.run.gives_a_gpu and _key(path) in machine.run.assume
 
 
 def given(machine: Machine, path: str, site: Site | None, gpu: str = GPU) -> Const:
     """A GPU in the place of a setting; the path of the run says so."""
     choice = Choice(f"{path} == {gpu!r}", True, site)
-    if choice not in machine.path:
-        machine.path.append(choice)
+    if choice not in machine.run.path:
+        machine.run.path.append(choice)
     return Const(gpu, site)
 
 
@@ -86,12 +86,13 @@ def as_given(machine: Machine, value: Value) -> Value:
 def note_device(machine: Machine, value: Value, surely: bool) -> None:
     """Note that a setting of which nothing is known is used as a device. `surely`: nothing else could stand there, so
     that its name may be any."""
-    if value.__class__ is not Unknown or not isinstance(value, Unknown) or machine.protocol or machine.importing:
+    if machine.run.protocol or machine.run.importing or value.__class__ is not Unknown:
         return
+    assert isinstance(value, Unknown)
     if not value.named or value.path is None or not machine.world.device_count or value.path in machine.no_devices:
         return
     if surely or ("device" in _word(value.path) and not _is_of_the_host(value.path)):
-        machine.asked.add(_key(value.path))
+        machine.run.asked.add(_key(value.path))
 
 
 def _word(path: str) -> str:
@@ -109,7 +110,7 @@ _OF_THE_HOST: Final = ("cpu", "host", "offload", "storage", "store")
 
 def of_users(machine: Machine) -> dict[ChoiceKey, bool]:
     """What a further run assumes: that each setting which was asked for a device is a GPU."""
-    keys = [key for key in machine.asked if isinstance(key, tuple) and len(key) == 2 and key[1] == IS_A_GPU]
+    keys = [key for key in machine.run.asked if isinstance(key, tuple) and len(key) == 2 and key[1] == IS_A_GPU]
     return dict.fromkeys(sorted(keys), True)
 
 

@@ -24,7 +24,7 @@ def note_asked(machine: Machine, key: ChoiceKey, test: ir.Expr, value: Value, fr
     """Note of which data a condition is asked, until there are two."""
     if isinstance(key, str) or not _asks_content(test, value):
         return
-    known = machine.data_asked.setdefault(key, [])
+    known = machine.run.data_asked.setdefault(key, [])
     if len(known) < 2:
         objects = _objects(machine, test, frame)
         if objects and (not known or _are_others(known[0], objects)):
@@ -36,7 +36,7 @@ def is_of_others(machine: Machine, key: ChoiceKey, test: ir.Expr, frame: Frame) 
     objects = _objects(machine, test, frame)
     if not objects:
         return False
-    known = machine.data_asked.setdefault(key, [])
+    known = machine.run.data_asked.setdefault(key, [])
     if not known:
         known.append(objects)
     return _are_others(known[0], objects)
@@ -44,7 +44,7 @@ def is_of_others(machine: Machine, key: ChoiceKey, test: ir.Expr, frame: Frame) 
 
 def may_vary(machine: Machine, key: ChoiceKey) -> bool:
     """Whether a run has asked a condition of several data."""
-    return len(machine.data_asked.get(key, ())) > 1
+    return len(machine.run.data_asked.get(key, ())) > 1
 
 
 def _asks_content(test: ir.Expr, value: Value) -> bool:

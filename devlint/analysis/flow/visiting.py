@@ -26,7 +26,7 @@ _SHARE = 8
 
 def is_cheap(machine: Machine, began: int) -> bool:
     """Whether a loop that began at that step may go on past its first rounds."""
-    return (machine.steps - began) * _SHARE <= machine.budget and machine.steps * 2 <= machine.budget
+    return (machine.run.steps - began) * _SHARE <= machine.run.budget and machine.run.steps * 2 <= machine.run.budget
 
 
 def holds_placed(value: Value | None, depth: int = 3) -> bool:

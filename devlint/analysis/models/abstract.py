@@ -121,17 +121,17 @@ def _default(call: Call) -> Value | None:
 
 def _under(machine: Machine, instance: Instance, key: Value, call: Call) -> Value | None:
     """What stands under a key; None where a KeyError is raised instead, which alone means that it is not there."""
-    expected = len(machine.expected)
-    machine.expected.append("KeyError")
-    machine.raised = ""
+    expected = len(machine.run.expected)
+    machine.run.expected.append("KeyError")
+    machine.run.raised = ""
     try:
         return item(machine, instance, key, call.node, call.frame)
     except Crash as raised:
-        if raised.kind != "KeyError" and (raised.kind or machine.raised != "builtins.KeyError"):
+        if raised.kind != "KeyError" and (raised.kind or machine.run.raised != "builtins.KeyError"):
             raise
         return None
     finally:
-        del machine.expected[expected:]
+        del machine.run.expected[expected:]
 
 
 def _pop(machine: Machine, instance: Instance, call: Call) -> Value | None:

@@ -29,7 +29,7 @@ from devlint.analysis.flow.gpu_numbers import read, says_which
 from devlint.analysis.flow.offered import given, texts_offered
 from devlint.analysis.flow.option_names import is_gpu_flag, speaks_of_gpu
 from devlint.analysis.flow.users_devices import GPU, gpu_among, no_device, setting, unless_given
-from devlint.analysis.machine import ON_THE_CPU, text_of
+from devlint.analysis.machine import text_of
 from devlint.analysis.models.command_lines import (
     FLAGS,
     STORING,
@@ -42,6 +42,7 @@ from devlint.analysis.models.command_lines import (
     parsed,
 )
 from devlint.analysis.python.parsed_options import CLOSED, close, doubt, is_written, lacks_option, opens
+from devlint.analysis.running import ON_THE_CPU
 from devlint.analysis.signals import Crash
 from devlint.semantics.devices import parse_device
 from devlint.syntax import ir
@@ -321,9 +322,9 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
             return setting(machine, path, default)
         return no_device(machine, path, default)  # left away, or given: both are what the option is there for
     if option.offers_cpu and isinstance(default, Const) and not machine.world.device_count:
-        machine.asked.add(ON_THE_CPU)
-        if machine.is_on_the_cpu:
-            machine.path.append(Choice(f"{path} == 'cpu'", True, default.site))
+        machine.run.asked.add(ON_THE_CPU)
+        if machine.run.is_on_the_cpu:
+            machine.run.path.append(Choice(f"{path} == 'cpu'", True, default.site))
             default = Const("cpu", default.site)
     default = unless_given(machine, path, default, option.gpu)
     default = _converted(machine, option, name, call, default)

@@ -34,7 +34,7 @@ def is_available(machine: Machine, call: Call) -> Value:
     and keeps the number: pytorch/pytorch#55643).
     """
     machine.consulted.add("availability")
-    if not _asks_which(machine.connective):
+    if not _asks_which(machine.run.connective):
         machine.testify("availability", call.frame)
     if machine.device_count != machine.world.device_count:
         machine.consulted.add("count")

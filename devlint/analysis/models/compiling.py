@@ -126,4 +126,4 @@ def save_traced(machine: Machine, value: Instance, call: Call) -> Value:
 )
 def is_tracing(machine: Machine, call: Call) -> Value:
     """`torch.jit.is_tracing()`: a trace keeps the way it went; other code is run as it stands."""
-    return const(machine.trace is not None)
+    return const(machine.run.trace is not None)

@@ -62,11 +62,11 @@ def suppress(machine: Machine, call: Call) -> Value | None:
 @on(ENTER, SUPPRESS)
 def enter_suppress(machine: Machine, value: Any, target: Value | None, node: ir.Node, frame: Frame) -> Entered:
     """Inside, nothing is told."""
-    trying = machine.trying
-    machine.trying = (*trying, frozenset({"BaseException"}))
+    trying = machine.run.trying
+    machine.run.trying = (*trying, frozenset({"BaseException"}))
 
     def leave() -> None:
-        machine.trying = trying
+        machine.run.trying = trying
 
     return NONE, leave
 

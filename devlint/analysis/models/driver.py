@@ -39,7 +39,7 @@ def end(machine: Machine, error: str) -> NoReturn:
     Raises:
         Crash: always.
     """
-    if not machine.trying:
+    if not machine.run.trying:
         machine.store.set(machine.state, "alive", False)
     raise Crash(error)
 

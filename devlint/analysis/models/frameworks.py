@@ -67,7 +67,7 @@ def trainer(machine: Machine, call: Call) -> Value | None:
     accelerator = constant(call.keywords.get("accelerator"))
     gpus = constant(call.keywords.get("gpus"))
     wanted = accelerator in ("gpu", "cuda") or (isinstance(gpus, (int, list)) and bool(gpus))
-    if wanted and machine.device_count == 0 and not machine.trying:
+    if wanted and machine.device_count == 0 and not machine.run.trying:
         machine.crash(None, machine.site(call.node, call.frame))
     return None
 
@@ -297,7 +297,7 @@ def _hook_argument(machine: Machine, name: str, device: str, call: Call) -> Valu
 
         def part() -> Tensor:
             return Tensor(
-                device, 64, machine.origin("input", call.node, call.frame, device, name), assumed=machine.protocol
+                device, 64, machine.origin("input", call.node, call.frame, device, name), assumed=machine.run.protocol
             )
 
         return Sequence("batch", [part(), part()], True)  # whose type nobody knows: a list, a tensor, a dict

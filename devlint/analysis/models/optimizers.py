@@ -93,7 +93,7 @@ def initialise(machine: Machine, made: Instance, call: Call) -> Value:
     for tensor in parameters:
         source = moved_leaf(tensor)
         if source is not None:
-            if machine.trying:
+            if machine.run.trying:
                 raise Crash
             root = source.site
             machine.emit(
@@ -277,19 +277,19 @@ def _placed(parameter: Tensor, device: str) -> Tensor:
 def _clash_behind(machine: Machine, tensor: Tensor, before: KeptState, site: Site) -> bool:
     """Tell of a clash with a state that is there behind conditions alone, if it can be there on this path: what else
     the path has answered may hang on those conditions, and is told of in the runs that have their answers."""
-    answers = {_asked(choice): choice.value for choice in machine.path}
+    answers = {_asked(choice): choice.value for choice in machine.run.path}
     told = {_asked(choice): choice for choice in reversed(before.behind)}
     if any(answers.get(asked, choice.value) is not choice.value for asked, choice in told.items()):
         return False
     open_ones = [choice for asked, choice in told.items() if asked not in answers]
     if open_ones and not told.keys() >= answers.keys():
         return False
-    depth = len(machine.path)
-    machine.path += reversed(open_ones)
+    depth = len(machine.run.path)
+    machine.run.path += reversed(open_ones)
     try:
         _clash(machine, tensor, before, site)
     finally:
-        del machine.path[depth:]
+        del machine.run.path[depth:]
     return True
 
 
@@ -298,7 +298,7 @@ def _asked(choice: Choice) -> object:
 
 
 def _clash(machine: Machine, tensor: Tensor, before: KeptState, site: Site) -> None:
-    if machine.trying:
+    if machine.run.trying:
         raise Crash
     operands = (
         Operand("the parameters", tensor.device or "", site, marks(tensor.origin)),

@@ -125,7 +125,7 @@ def _enclose(
     store.put(made.fields, "module", inner)
     store.put(made.state, "inner", inner)
     store.put(made.state, "distributed", distributed)
-    store.put(made.state, "since", tuple(machine.path))
+    store.put(made.state, "since", tuple(machine.run.path))
     machine.consulted.add("count")
     ids = call.given(1, "device_ids")
     devices = _devices(machine, call, ids, distributed)
@@ -268,9 +268,9 @@ def _is_elsewhere(machine: Machine, value: Instance, first: str, call: Call) -> 
     """
     for tensor, _, _ in registered(value.state["inner"]):
         if tensor.device not in (None, POISON, first):
-            if machine.protocol and tensor.device == machine.accelerator:
+            if machine.run.protocol and tensor.device == machine.accelerator:
                 return True
-            if machine.trying:
+            if machine.run.trying:
                 raise Crash
             machine.emit(
                 ParallelDevice,
@@ -316,9 +316,9 @@ def _run_replica(machine: Machine, inner: Instance, call: Call, output: str) -> 
     current, waiting = machine.state.current_device, machine.state.hooks
     machine.store.set(machine.state, "current_device", 1)
     replica = _replica(machine, inner, _Copying("cuda:1", call))
-    failed, machine.replica_failed = machine.replica_failed, False
+    failed, machine.run.replica_failed = machine.run.replica_failed, False
     call_value(machine, replica, _scatter(machine, call, "cuda:1"))
-    machine.replica_failed = failed
+    machine.run.replica_failed = failed
     machine.store.set(machine.state, "current_device", current)
     gather_hooks(machine, waiting, output)
 

@@ -56,7 +56,7 @@ def is_initialized(machine: Machine, call: Call) -> Value | None:
     nobody knows, but it is the same wherever it is asked."""
     if machine.state.collective is not None:
         return const(True)
-    home = machine.home if machine.protocol else None
+    home = machine.run.home if machine.run.protocol else None
     starts_its_own = home is None or is_for_tests(home, machine.project.root)
     if starts_its_own or not machine.device_count:
         return const(False)
@@ -91,7 +91,7 @@ def collective(machine: Machine, call: Call) -> Value:
         for value in call.values():
             for tensor in tensors_in(value, 2):
                 if tensor.device == "cpu":
-                    if machine.trying:
+                    if machine.run.trying:
                         raise Crash
                     site = machine.site(call.node, call.frame)
                     machine.emit(

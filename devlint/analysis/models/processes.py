@@ -51,12 +51,12 @@ def _forks(machine: Machine, method: Any) -> bool:
 
     Who calls a function that is entered by protocol may have set another one.
     """
-    return method == "fork" or (method is None and not machine.state.may_spawn and not machine.protocol)
+    return method == "fork" or (method is None and not machine.state.may_spawn and not machine.run.protocol)
 
 
 def _is_bad(machine: Machine, method: Any) -> bool:
     """Whether a process that is started now is forked from one that surely has initialised CUDA."""
-    return machine.worker is None and not machine.state.cuda_unused and _forks(machine, method)
+    return machine.run.worker is None and not machine.state.cuda_unused and _forks(machine, method)
 
 
 def _run_in_child(machine: Machine, call: Call, run: Callable[[], Value], awaited: bool) -> None:
@@ -64,10 +64,10 @@ def _run_in_child(machine: Machine, call: Call, run: Callable[[], Value], awaite
     store = machine.store
     opened = store.open()
     mark = store.mark()
-    before, trying = machine.worker, machine.trying
-    machine.worker = Worker(machine.site(call.node, call.frame), False, machine.state.cuda_used)
+    before, trying = machine.run.worker, machine.run.trying
+    machine.run.worker = Worker(machine.site(call.node, call.frame), False, machine.state.cuda_used)
     if not awaited:
-        machine.trying = ()
+        machine.run.trying = ()
 
     def body() -> None:
         run()
@@ -75,7 +75,7 @@ def _run_in_child(machine: Machine, call: Call, run: Callable[[], Value], awaite
     try:
         ended = one_way(machine, body)
     finally:
-        machine.worker, machine.trying = before, trying
+        machine.run.worker, machine.run.trying = before, trying
         store.undo(mark)
         if opened:
             store.close()
@@ -273,7 +273,7 @@ def _work_of_pool(machine: Machine, value: Instance, call: Call, run: Callable[[
     state = value.state
     if state["bad"] is None:
         machine.store.put(state, "bad", _is_bad(machine, state["method"]))
-    if not state["bad"] or machine.worker is not None:
+    if not state["bad"] or machine.run.worker is not None:
         return
 
     def work() -> Value:

@@ -72,11 +72,11 @@ def _apart(machine: Machine, run: Callable[[], Value]) -> None:
     def body() -> None:
         _in_thread(machine, run)
 
-    trying, machine.trying = machine.trying, ()
+    trying, machine.run.trying = machine.run.trying, ()
     try:
         one_way(machine, body)
     finally:
-        machine.trying = trying
+        machine.run.trying = trying
 
 
 @models(THREAD)

@@ -157,16 +157,16 @@ def _batch(machine: Machine, value: Instance, call: Call) -> Value | None:
     workers, collate = constant(_kept(value, "num_workers")), _kept(value, "collate_fn")
     site = machine.site(value.state["node"], value.state["frame"])
     forked = isinstance(workers, int) and not isinstance(workers, bool) and workers > 0 and _forks(machine, value)
-    before = machine.worker
+    before = machine.run.worker
     if forked and machine.world.has_cuda:
-        machine.worker = Worker(site, True)
+        machine.run.worker = Worker(site, True)
     try:
         sample = _sample(machine, dataset, call)
         if sample is None:
             if collate is None:
                 return None
             sample = UNKNOWN
-        if machine.worker is not None and machine.worker.site is site:
+        if machine.run.worker is not None and machine.run.worker.site is site:
             _check_held(machine, sample, site)
         if collate is not None:
             # A dataset out of sight may have `__getitems__`, and give samples in whatever form.
@@ -179,7 +179,7 @@ def _batch(machine: Machine, value: Instance, call: Call) -> Value | None:
                 for tensor in tensors_in(batch):
                     machine.store.set(tensor, "size", 1)
     finally:
-        machine.worker = before
+        machine.run.worker = before
     if batch is UNKNOWN:
         return None
     pins = constant(_kept(value, "pin_memory")) is True and machine.has_cuda
@@ -197,7 +197,7 @@ def _check_held(machine: Machine, sample: Value, loader: Site) -> None:
     """Samples on CUDA that no code of the worker put there: the dataset holds them, and a forked process can't read."""
     for tensor in tensors_in(sample):
         if tensor.device is not None and tensor.device.startswith("cuda") and not tensor.assumed:
-            if machine.trying:
+            if machine.run.trying:
                 raise Crash
             machine.emit(CudaInWorker, loader, loader, error=errors.message("fork", form="kernel"), forked=loader)
             machine.store.set(tensor, "device", POISON)
@@ -269,7 +269,7 @@ models("torch.utils.data.default_collate", "torch.utils.data.dataloader.default_
 def _pinned(machine: Machine, value: Instance, batch: Value, call: Call) -> Value:
     for tensor in tensors_in(batch):
         if tensor.device not in (None, "cpu", POISON):
-            if machine.trying:
+            if machine.run.trying:
                 raise Crash
             site = machine.site(call.node, call.frame)
             machine.emit(

@@ -123,7 +123,7 @@ def _load(machine: Machine, call: Call, exported: bool) -> Value:
         )
     if saved is not None:
         return copied(saved, {})
-    if machine.has_cuda or call.open or machine.protocol or not machine.state.alive:
+    if machine.has_cuda or call.open or machine.run.protocol or not machine.state.alive:
         return UNKNOWN
     if passes_on(call) and not _is_left_out(machine, where):
         return UNKNOWN
@@ -152,7 +152,7 @@ def _by_location(machine: Machine, saved: Value, places: Mapping, call: Call) ->
 
 def _is_behind_gpus(machine: Machine) -> bool:
     """Whether a condition on the running path asks for GPUs by name, whatever it holds: `n_gpus > 0`."""
-    for choice in machine.path:
+    for choice in machine.run.path:
         text = "" if choice.condition or choice.site is None else source_text(machine, choice.site)
         if speaks_of_gpu(text) and asks_for_gpu(text, choice.value):
             return True
@@ -166,7 +166,7 @@ def _told(machine: Machine, call: Call, exported: bool) -> Value:
         foreign = exported or is_foreign(machine, call)
         machine.emit_unheeded(LoadWithoutMap, site, errors.message("deserialize"), path_text="", foreign=foreign)
     loaded = Unknown()
-    machine.loads[loaded] = site
+    machine.run.loads[loaded] = site
     return loaded
 
 
@@ -191,12 +191,12 @@ def passes_on(call: Call) -> bool:
 
 def _is_left_out(machine: Machine, where: Value | None) -> bool:
     """Whether a program comes here on its only path, and has surely left the `map_location` of the loader out."""
-    return where is not None and is_none(where) and not machine.path
+    return where is not None and is_none(where) and not machine.run.path
 
 
 def _program(machine: Machine, call: Call) -> str:
     """The path of the file that is run."""
-    return (machine.activations[0].call.frame if machine.activations else call.frame).namespace.path
+    return (machine.run.activations[0].call.frame if machine.run.activations else call.frame).namespace.path
 
 
 def is_foreign(machine: Machine, call: Call) -> bool:
@@ -217,7 +217,7 @@ def is_foreign(machine: Machine, call: Call) -> bool:
         return True
     if _is_fetched_else(call) or saves_nothing(machine.project, here.path):
         return True
-    around = [activation.call.frame.namespace.path for activation in reversed(machine.activations)]
+    around = [activation.call.frame.namespace.path for activation in reversed(machine.run.activations)]
     return others_save(machine.project, [here.path, *around])
 
 

@@ -77,7 +77,7 @@ def use_deterministic_algorithms(machine: Machine, call: Call) -> Value:
 @models("torch.are_deterministic_algorithms_enabled")
 def are_deterministic_algorithms_enabled(machine: Machine, call: Call) -> Value:
     """What the program asked for; who calls code that is entered by protocol may have asked for either."""
-    return BOOL if machine.protocol else machine.state.deterministic
+    return BOOL if machine.run.protocol else machine.state.deterministic
 
 
 @models("torch.cuda.set_device")
@@ -88,7 +88,7 @@ def set_device(machine: Machine, call: Call) -> Value:
         if machine.device_count == 0:
             site = machine.site(call.node, call.frame)
             machine.launched = True
-            if not machine.path and call.frame.returns is None:
+            if not machine.run.path and call.frame.returns is None:
                 unavailable(machine, "cuda", SOME_INDEX, site, "torch.cuda.set_device", None, "query")
             elif not (isinstance(target, Unknown) and target.named):
                 die(machine)  # a rank that was computed is no -1, as an option may be

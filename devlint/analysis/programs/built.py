@@ -37,42 +37,42 @@ def build_once(machine: Machine, cls: Class, frame: Frame) -> Value:
     What it wrote is kept and written again, unless this run assumes something that the constructor asks for.
     """
     built = machine.built.get(cls)
-    if built is not None and built.asked.isdisjoint(machine.assume):
+    if built is not None and built.asked.isdisjoint(machine.run.assume):
         built.repeat(machine)
         return built.value
     consulted, machine.consulted = machine.consulted, set()
     evidence, machine.evidence = machine.evidence, {}
-    asked, machine.asked = machine.asked, set()
-    promoted, machine.promoted = machine.promoted, {}
-    elsewhere, machine.elsewhere = machine.elsewhere, False
-    strayed, machine.strayed = machine.strayed, False
+    asked, machine.run.asked = machine.run.asked, set()
+    promoted, machine.run.promoted = machine.run.promoted, {}
+    elsewhere, machine.run.elsewhere = machine.run.elsewhere, False
+    strayed, machine.run.strayed = machine.run.strayed, False
     loss = machine.loss
     named, loss.named = loss.named, False
     hidden, loss.hidden = loss.hidden, False
-    machine.built_on_cpu = False
-    path, guards, abroad, placements = len(machine.path), machine.guards, machine.abroad, machine.placements
+    machine.run.built_on_cpu = False
+    path, guards, abroad, placements = len(machine.run.path), machine.run.guards, machine.run.abroad, machine.placements
     mark = machine.store.mark()
-    machine.building = True
+    machine.run.building = True
     try:
         value = construct_by_protocol(machine, cls, frame)
         delta = machine.store.rollback(mark)
         machine.store.apply(delta)
-        if loss.named or (machine.built_on_cpu and loss.hidden):
-            machine.elsewhere = True
-        elif machine.built_on_cpu and _keeps_on_cpu(value, delta):
-            machine.strayed = True
-        if not machine.assume and len(machine.path) == path and machine.guards == guards:
-            spent = machine.abroad - abroad
+        if loss.named or (machine.run.built_on_cpu and loss.hidden):
+            machine.run.elsewhere = True
+        elif machine.run.built_on_cpu and _keeps_on_cpu(value, delta):
+            machine.run.strayed = True
+        if not machine.run.assume and len(machine.run.path) == path and machine.run.guards == guards:
+            spent = machine.run.abroad - abroad
             machine.built[cls] = Built(machine, value, delta, spent, machine.placements - placements)
     finally:
-        machine.building = False
+        machine.run.building = False
         machine.consulted |= consulted
         machine.evidence |= evidence
-        machine.asked |= asked
-        machine.elsewhere = machine.elsewhere or elsewhere
-        machine.strayed = machine.strayed or strayed
+        machine.run.asked |= asked
+        machine.run.elsewhere = machine.run.elsewhere or elsewhere
+        machine.run.strayed = machine.run.strayed or strayed
         loss.named, loss.hidden = loss.named or named, loss.hidden or hidden
-        machine.promoted = {**promoted, **machine.promoted}
+        machine.run.promoted = {**promoted, **machine.run.promoted}
     return value
 
 
@@ -123,30 +123,30 @@ class Built:
         self.value = value
         self._placements = placements
         self._state = machine.state
-        self.asked = frozenset(machine.asked)
+        self.asked = frozenset(machine.run.asked)
         self._delta = delta
         self._abroad = abroad
-        self._elsewhere, self._strayed = machine.elsewhere, machine.strayed
+        self._elsewhere, self._strayed = machine.run.elsewhere, machine.run.strayed
         self._hides = machine.loss.hidden
         self._consulted, self._evidence = frozenset(machine.consulted), dict(machine.evidence)
-        self._promoted = dict(machine.promoted)
+        self._promoted = dict(machine.run.promoted)
         self._touched = frozenset(machine.touched)
-        self._contexts, self._latest = dict(machine.contexts), dict(machine.latest)
+        self._contexts, self._latest = dict(machine.run.contexts), dict(machine.run.latest)
 
     def repeat(self, machine: Machine) -> None:
         """Let it have happened in this run, too, at its beginning."""
         was, now = self._state, machine.state  # every run has a state of its own
         machine.store.apply(self._delta, {id(was): now, id(was.environment): now.environment})
-        machine.abroad += self._abroad
+        machine.run.abroad += self._abroad
         machine.placements += self._placements
-        machine.elsewhere = machine.elsewhere or self._elsewhere
-        machine.strayed = machine.strayed or self._strayed
+        machine.run.elsewhere = machine.run.elsewhere or self._elsewhere
+        machine.run.strayed = machine.run.strayed or self._strayed
         machine.loss.hidden = machine.loss.hidden or self._hides
         machine.consulted |= self._consulted
         machine.evidence |= self._evidence
-        machine.asked |= self.asked
+        machine.run.asked |= self.asked
         machine.touched |= self._touched
         for key, choice in self._promoted.items():
-            machine.promoted.setdefault(key, choice)
-        machine.contexts.update(self._contexts)
-        machine.latest.update(self._latest)
+            machine.run.promoted.setdefault(key, choice)
+        machine.run.contexts.update(self._contexts)
+        machine.run.latest.update(self._latest)

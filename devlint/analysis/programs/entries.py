@@ -161,7 +161,7 @@ def _function_entry(machine: Machine, function: Function, frame: Frame) -> Entry
     def run() -> None:
         node = function.node
         if is_for_tests(frame.namespace.path, machine.project.root):
-            machine.given_device = None  # what a test is given its fixtures make
+            machine.run.given_device = None  # what a test is given its fixtures make
         set_up(machine, None, None, function)
         known = _placed(machine, function, frame) | given(machine, None, None, function)
         known |= never_given(machine, function)
@@ -172,7 +172,7 @@ def _function_entry(machine: Machine, function: Function, frame: Frame) -> Entry
 
 def _placed(machine: Machine, function: Function, frame: Frame) -> dict[str, Value]:
     """The inputs that a function says may be anywhere, unless they are made by fixtures."""
-    if machine.given_device is None or cpu_is_assumed(machine):
+    if machine.run.given_device is None or cpu_is_assumed(machine):
         return {}
     return placed_inputs(machine, function, accelerator(machine), frame)
 
@@ -180,8 +180,8 @@ def _placed(machine: Machine, function: Function, frame: Frame) -> dict[str, Val
 def _applied_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None]:
     def run() -> None:
         if not is_for_tests(frame.namespace.path, machine.project.root) and not cpu_is_assumed(machine):
-            machine.given_device = accelerator(machine)
-            enter_function(machine, cls, machine.given_device, frame)
+            machine.run.given_device = accelerator(machine)
+            enter_function(machine, cls, machine.run.given_device, frame)
 
     return run
 
@@ -196,7 +196,7 @@ def accelerator(machine: Machine) -> str:
 
 def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None]:
     def run() -> None:
-        machine.given_device = accelerator(machine)
+        machine.run.given_device = accelerator(machine)
         placements = machine.placements
         instance = build_once(machine, cls, frame)
         if not isinstance(instance, Instance) or instance.module is None:
@@ -208,7 +208,7 @@ def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None
         if not placed:
             _place(machine, cls, instance, device, frame)
         elif any(tensor.device not in (None, machine.accelerator) for tensor, _, _ in registered(instance)):
-            machine.elsewhere = True
+            machine.run.elsewhere = True
         found = find(cls, "forward")
         forward = found[0] if found is not None and isinstance(found[0], Function) else taken_method(cls, "forward")
         if forward is None:
@@ -224,7 +224,7 @@ def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None
             name: Unknown(name) for name in [*parameters.positional[1 + len(arguments) :], *parameters.keyword]
         }
         call = Call(arguments, keywords, cls.node, frame)
-        machine.abroad = 0  # what building it took there leaves the forward its own
+        machine.run.abroad = 0  # what building it took there leaves the forward its own
         invoke(machine, forward, call, instance, is_forward=False)
 
     return run
@@ -322,7 +322,7 @@ def _annotation_text(annotation: ir.Expr) -> str:
 def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> None:
     """Call a method that nobody in sight calls, on an instance built with unknown arguments."""
     if is_for_tests(frame.namespace.path, machine.project.root):
-        machine.given_device = None
+        machine.run.given_device = None
     known = _placed(machine, method, frame) | fixtures(method.node) | never_given(machine, method)
     call = Call([], known, method.node, frame, open=True)
     if method.kind == "staticmethod":
@@ -331,17 +331,17 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
     if method.kind == "classmethod":
         invoke(machine, method, call, cls)
         return
-    machine.quiet += 1
+    machine.run.quiet += 1
     try:
         instance = build_once(machine, cls, frame)
     finally:
-        machine.quiet -= 1
+        machine.run.quiet -= 1
     if not isinstance(instance, Instance):
         return
     if instance.module is not None:
         if enter_hook(machine, cls, instance, method, call) or asks_size(method.node):
             return
-        machine.elsewhere = machine.elsewhere or machine.accelerator != "cuda:0" or instance.module.unsure
+        machine.run.elsewhere = machine.run.elsewhere or machine.accelerator != "cuda:0" or instance.module.unsure
         if not (_is_placed(instance) or instance.module.unsure):
             # Who calls the method may have put the module anywhere; that `.cuda()` means another GPU is not held
             # against it, as it is against a forward.

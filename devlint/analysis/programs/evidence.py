@@ -31,11 +31,11 @@ def decide_branch(machine: Machine, node: ir.If, frame: Frame) -> Decision:
     """Decide the condition of an `if`. That CUDA was asked for counts only where something hangs on the answer, and not
     where the program leaves without it."""
     known = len(machine.evidence)
-    around, machine.branching = machine.branching, node
+    around, machine.run.branching = machine.run.branching, node
     try:
         decision = decide(machine, node.test, frame)
     finally:
-        machine.branching = around
+        machine.run.branching = around
     if len(machine.evidence) > known:
         without = node.body if decision.truth is not machine.has_cuda else node.orelse
         by_option = all(kind == "option" for kind, _ in list(machine.evidence)[known:])

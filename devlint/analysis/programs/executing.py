@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from devlint.analysis.project import Project
     from devlint.analysis.state import State
 
-_RUN_STATE = (
-    "steps budget limit assume promoted path home abroad left_at trying expected quiet stack activations contexts cuts "
-    "memo settled within worker protocol guards elsewhere strayed building built_on_cpu"
-).split()
-
 _DEFAULTS = ("default_device", "default_type", "current_device", "replaced")
 """What `defaults_of` a state are."""
 
@@ -66,7 +61,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     machine.namespaces[path] = namespace
     if may_have_settings(module):
         machine.with_settings.append(namespace)
-    saved: dict[str, Any] = {name: getattr(machine, name) for name in _RUN_STATE}
+    run = machine.run
     events, consulted, evidence = machine.events, machine.consulted, machine.evidence
     log, machine.store.log = machine.store.log, None
     lost = machine.loss.lost, machine.loss.named, machine.loss.hidden
@@ -75,10 +70,9 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     defaults, imported, was_alive = defaults_of(state), state.imported, state.alive
     processes = (state.cuda_unused, state.cuda_used, state.may_spawn)
     state.cuda_initialised, state.cuda_unused = None, True
-    importing = machine.importing
     machine.begin(5000 + 15 * module.text.count("\n"), {})
-    machine.importing = importing + 1
-    machine.expected = list(saved["expected"])  # who imports it may wait for what it can't import
+    machine.run.importing = run.importing + 1
+    machine.run.expected = list(run.expected)  # who imports it may wait for what it can't import
     machine.events, machine.consulted = machine.import_events.setdefault(path, {}), set()
     machine.evidence = {}
     try:
@@ -86,7 +80,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     finally:
         if any(map(is_module, namespace.names.values())):
             machine.with_modules.append(namespace)
-        if machine.elsewhere or machine.strayed or machine.loss.named:
+        if machine.run.elsewhere or machine.run.strayed or machine.loss.named:
             machine.elsewhere_by_import.add(path)
         machine.import_consulted[path] = machine.consulted
         if machine.consulted:
@@ -94,9 +88,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
 
             machine.prints[path] = print_of(namespace, machine.prints)
         machine.import_evidence[path] = machine.evidence
-        for slot, value in saved.items():
-            setattr(machine, slot, value)
-        machine.importing = importing
+        machine.run = run
         machine.events, machine.consulted = events, consulted | machine.consulted
         machine.evidence = evidence
         machine.store.log = log

@@ -14,8 +14,9 @@ from devlint.analysis.flow.choices import ChoiceKey
 from devlint.analysis.flow.offered import worth_a_run
 from devlint.analysis.flow.users_devices import of_users, open_ones
 from devlint.analysis.flow.varying import may_vary
-from devlint.analysis.machine import FIRST_GPU, VARIES, Machine
+from devlint.analysis.machine import Machine
 from devlint.analysis.programs.outcomes import Outcome
+from devlint.analysis.running import FIRST_GPU, VARIES
 from devlint.analysis.signals import Crash, OutOfBudget
 from devlint.analysis.state import State
 from devlint.analysis.store import Delta
@@ -76,8 +77,8 @@ class Exploration:
         machine.met, machine.pairs, machine.touched = set(), {}, set()
         base = self._attempt({}, self.is_program)
         self.most = MAX_RUNS * max(self.budget, self.spent)  # a short program may drive a long one of other files
-        offered = dict(machine.offered) if self.is_program and machine.world.device_count else {}
-        promoted, defaults, unlikely = dict(machine.promoted), dict(machine.defaults), self._unlikely()
+        offered = dict(machine.run.offered) if self.is_program and machine.world.device_count else {}
+        promoted, defaults, unlikely = dict(machine.run.promoted), dict(machine.run.defaults), self._unlikely()
         users = of_users(machine) if self.is_program else {}
         given = open_ones(machine, users)
         asked = self._asked()
@@ -130,7 +131,7 @@ class Exploration:
         """The same again with a GPU in every setting that names a device, and once more for each answer to what becomes
         worth a run then."""
         self._attempt(users)
-        asked, defaults, unlikely = self._asked(), dict(self.machine.defaults), self._unlikely()
+        asked, defaults, unlikely = self._asked(), dict(self.machine.run.defaults), self._unlikely()
         for key, answer in self._answers(asked, defaults, unlikely):
             self._attempt({**users, key: answer})
 
@@ -148,17 +149,17 @@ class Exploration:
 
     def _on_the_first(self, assume: dict[ChoiceKey, bool]) -> None:
         """Where a run just asked for a GPU, and nobody knows which of several: the same again on the first of them."""
-        if FIRST_GPU in self.machine.asked and self.machine.world.device_count > 1:
+        if FIRST_GPU in self.machine.run.asked and self.machine.world.device_count > 1:
             self._attempt({**assume, FIRST_GPU: True})
 
     def _asked(self) -> list[ChoiceKey]:
         """The conditions that the last run made choices, as many as are answered; without a GPU none is."""
         most = MAX_CHOICES_PROGRAM if self.is_program else MAX_CHOICES_ENTRY
-        return list(islice(self.machine.promoted, most)) if self.machine.world.device_count else []
+        return list(islice(self.machine.run.promoted, most)) if self.machine.world.device_count else []
 
     def _unlikely(self) -> set[ChoiceKey]:
         """The conditions that only results could answer with a yes, as the last run met them."""
-        return {key for key, only_results in self.machine.unlikely.items() if only_results}
+        return {key for key, only_results in self.machine.run.unlikely.items() if only_results}
 
     def _goes_on(self) -> bool:
         """Whether there are steps left for a further run.
@@ -181,7 +182,7 @@ class Exploration:
         itself makes elsewhere, and of which no join lost the place, meets what it meets whatever the answers are.
         """
         machine = self.machine
-        if machine.elsewhere or machine.loss.named or (machine.strayed and machine.loss.hidden):
+        if machine.run.elsewhere or machine.loss.named or (machine.run.strayed and machine.loss.hidden):
             return False
         if any(_hides_forward(machine, node) for node in newest(machine.visited, count)):
             return False
@@ -209,7 +210,7 @@ class Exploration:
             machine.store.undo(0)
         machine.store.log = None
         machine.state = state
-        self.spent += machine.steps
+        self.spent += machine.run.steps
         return delta
 
 

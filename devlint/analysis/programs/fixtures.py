@@ -34,7 +34,7 @@ def set_up(machine: Machine, cls: Class | None, instance: Instance | None, test:
     """
     if not test.node.name.startswith("test"):
         return
-    cuts = machine.cuts
+    cuts = machine.run.cuts
     for function in _used_by_all(list(test.frame.namespace.names.values()), test.frame):
         _enter(machine, function, function, test.frame)
     if cls is not None and instance is not None:
@@ -46,7 +46,7 @@ def set_up(machine: Machine, cls: Class | None, instance: Instance | None, test:
             if found is not None and isinstance(found[0], Function):
                 receiver: Value = cls if found[0].kind == "classmethod" else instance
                 call_value(machine, Bound(found[0], receiver), Call([], {}, test.node, test.frame))
-    if machine.cuts != cuts:
+    if machine.run.cuts != cuts:
         raise Crash
 
 

@@ -23,10 +23,10 @@ def hand_over(machine: Machine, values: Iterable[Value]) -> None:
     for value in values:
         if isinstance(value, Class):
             machine.store.put(value.properties, HANDED, True)
-        if isinstance(value, Function) and value.node.speaks and value not in machine.handed:
+        if isinstance(value, Function) and value.node.speaks and value not in machine.run.handed:
             is_named = value.frame.function is None and value.node.name != "<lambda>"
-            if not is_named and len(machine.handed) < _MOST:
-                machine.handed.append(value)
+            if not is_named and len(machine.run.handed) < _MOST:
+                machine.run.handed.append(value)
 
 
 def taken_method(cls: Value, name: str) -> Function | None:
@@ -43,10 +43,10 @@ def taken_method(cls: Value, name: str) -> Function | None:
 def run_handed(machine: Machine, path: str) -> None:
     """Call them, with what nobody knows, at the end of a run that came there; what they write is nobody's."""
     # Those that the program has called itself are left out, not those that were called from here in a run before.
-    waiting = [one for one in machine.handed if one.node not in machine.visited or one.node in machine.taken]
+    waiting = [one for one in machine.run.handed if one.node not in machine.visited or one.node in machine.taken]
     if not waiting or not machine.state.alive:
         return
-    machine.protocol, machine.home = True, path
+    machine.run.protocol, machine.run.home = True, path
     mark = machine.store.mark()
     for function in waiting:
         machine.taken.add(function.node)

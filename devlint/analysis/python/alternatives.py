@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def call_one_of(machine: Machine, value: OneOf, call: Call) -> Value:
     """A call of one of several: by the answer to what is asked, where that has a name, else all of them."""
     if value.asked and isinstance(call.node, ir.Call):
-        assumed = (index for index, question in enumerate(value.asked) if machine.assume.get(question.path or ""))
+        assumed = (index for index, question in enumerate(value.asked) if machine.run.assume.get(question.path or ""))
         return _by_answer(machine, value, next(assumed, 0), call.node, call)
     return _any_of(machine, value, call)
 
@@ -77,5 +77,5 @@ def _attempted(machine: Machine, function: Value, call: Call) -> list[Value]:
     """What a call gives; nothing where it surely crashes."""
     given: list[Value] = []
     one_way(machine, lambda: given.append(call_value(machine, function, call)))
-    machine.thrown = None
+    machine.run.thrown = None
     return given

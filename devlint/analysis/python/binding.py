@@ -70,11 +70,11 @@ def annotated(machine: Machine, annotation: ir.Expr, frame: Frame, value: Value)
     if name is None:
         if not isinstance(annotation, (ir.Name, ir.Attribute)):
             return value
-        machine.quiet += 1
+        machine.run.quiet += 1
         try:
             name = path_of(machine.evaluate(annotation, frame))
         finally:
-            machine.quiet -= 1
+            machine.run.quiet -= 1
     if name in ("torch.Tensor", "Tensor", "torch.FloatTensor", "torch.LongTensor", "torch.BoolTensor"):
         return Tensor(None)
     return value

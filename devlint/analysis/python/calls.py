@@ -32,13 +32,13 @@ from devlint.analysis.domain.values import (
 )
 from devlint.analysis.flow.option_names import counts_gpus
 from devlint.analysis.frames import Frame, Locals
-from devlint.analysis.machine import Activation
 from devlint.analysis.models import library
 from devlint.analysis.programs.hearsay import heed
 from devlint.analysis.python.binding import annotated
 from devlint.analysis.python.cutting import cut
 from devlint.analysis.python.remembering import REMEMBERS, recall
 from devlint.analysis.python.replacing import PATCHED, run_patched
+from devlint.analysis.running import Activation
 from devlint.analysis.signals import RAISE, Crash
 from devlint.analysis.state import GRADIENTS, SCRIPTED
 from devlint.semantics import libraries
@@ -83,7 +83,7 @@ def invoke(
     together), 500 steps in other files than the one that is entered by protocol; past that the result is CUT. A call in
     a context that was seen with an unchanged heap is answered from memory.
     """
-    home = machine.home
+    home = machine.run.home
     if home is not None and arguments.frame.namespace.path == home and function.frame.namespace.path != home:
         return heed(machine, lambda: _invoke(machine, function, arguments, receiver, is_forward))
     return _invoke(machine, function, arguments, receiver, is_forward)
@@ -91,7 +91,7 @@ def invoke(
 
 def _invoke(machine: Machine, function: Function, arguments: Call, receiver: Value | None, is_forward: bool) -> Value:
     if function.attributes:
-        if machine.trace is not None and SCRIPTED in function.attributes:
+        if machine.run.trace is not None and SCRIPTED in function.attributes:
             return untraced(machine, lambda: invoke(machine, function, arguments, receiver, is_forward))
         if REMEMBERS in function.attributes:
             compute = partial(_run_decorated, machine, function, arguments, receiver)
@@ -124,29 +124,29 @@ def _run(
     node = function.node
     machine.visited[node] = None
     machine.touched.add(function.frame.namespace.path)
-    if machine.stack:
+    if machine.run.stack:
         machine.called.add(node)
-    again = machine.stack.count(node)
+    again = machine.run.stack.count(node)
     descends = again > 0 and _descends(machine, node, arguments, receiver)
-    if len(machine.stack) >= MAX_DEPTH or again >= (MAX_DESCENT if descends else MAX_SAME_ON_STACK):
+    if len(machine.run.stack) >= MAX_DEPTH or again >= (MAX_DESCENT if descends else MAX_SAME_ON_STACK):
         return cut(machine, "depth", function, arguments, receiver)
     key = _context(machine, function, arguments, receiver)
-    hit = machine.memo.get(key) if key is not None else None
+    hit = machine.run.memo.get(key) if key is not None else None
     if hit is not None:
         return _remembered(machine, hit)
     bound = _count(machine, function)
     if bound:
         return cut(machine, bound, function, arguments, receiver)
     names = bind_parameters(machine, function, arguments, receiver)
-    epoch, cuts = machine.store.epoch, machine.cuts
+    epoch, cuts = machine.store.epoch, machine.run.cuts
     frame = _frame(machine, function, names, receiver)
     logged = frame.is_manager and machine.store.open()
     try:
         signal = _run_body(machine, frame, Activation(frame.tick, arguments, frame, is_forward, receiver), descends)
         for choice in frame.settled:
-            machine.store.remove(machine.settled, choice)
+            machine.store.remove(machine.run.settled, choice)
         result = _result(machine, function, frame, node.body, signal)
-        if cuts != machine.cuts and isinstance(result, Scalar) and result.kind == "bool":
+        if cuts != machine.run.cuts and isinstance(result, Scalar) and result.kind == "bool":
             result = CUT
         if isinstance(result, (Const, DeviceValue, Answer)) and not is_none(result):
             machine.hand_on(function.frame.namespace.path, arguments.frame)
@@ -155,7 +155,7 @@ def _run(
             machine.store.close()
     if key is not None and epoch == machine.store.epoch:
         # Beside what it gave, and whether it asked for CUDA, what the key is made of: no other may get its identity.
-        machine.memo[key] = (result, "availability" in machine.consulted, arguments, function, receiver)
+        machine.run.memo[key] = (result, "availability" in machine.consulted, arguments, function, receiver)
     return result
 
 
@@ -163,7 +163,7 @@ def _remembered(machine: Machine, known: tuple[Any, ...]) -> Value:
     """What the same call gave before, which asked what it asked then."""
     result: Value = known[0]
     asked: bool = known[1]
-    machine.cuts += result is CUT
+    machine.run.cuts += result is CUT
     if asked:
         machine.consulted.add("availability")
     return result
@@ -171,12 +171,13 @@ def _remembered(machine: Machine, known: tuple[Any, ...]) -> Value:
 
 def _count(machine: Machine, function: Function) -> str:
     """Count a call of a function; returns which bound leaves it out, "" if none does."""
-    times, spent, descended = machine.contexts.get(function.node, (0, 0, 0))
-    if times >= MAX_CONTEXTS and spent > max(MIN_STEPS_CONTEXTS, machine.budget // SHARE_OF_CONTEXTS):
+    run = machine.run
+    times, spent, descended = run.contexts.get(function.node, (0, 0, 0))
+    if times >= MAX_CONTEXTS and spent > max(MIN_STEPS_CONTEXTS, run.budget // SHARE_OF_CONTEXTS):
         return "contexts"
-    machine.contexts[function.node] = times + 1, spent, descended
-    if machine.home is not None and function.frame.namespace.path != machine.home:
-        abroad = machine.abroad if machine.left_at is None else machine.abroad + machine.steps - machine.left_at
+    run.contexts[function.node] = times + 1, spent, descended
+    if run.home is not None and function.frame.namespace.path != run.home:
+        abroad = run.abroad if run.left_at is None else run.abroad + run.steps - run.left_at
         if abroad > MAX_STEPS_ABROAD:
             return "other files"
     return ""
@@ -192,8 +193,8 @@ def _frame(machine: Machine, function: Function, names: dict[str, Value], receiv
     frame.globals = node.body.globals
     frame.nonlocals = node.body.nonlocals
     frame.is_manager = function.kind == "contextmanager"
-    if node not in machine.stack:
-        machine.latest[node] = frame.tick
+    if node not in machine.run.stack:
+        machine.run.latest[node] = frame.tick
     return frame
 
 
@@ -202,36 +203,36 @@ def _run_body(machine: Machine, frame: Frame, activation: Activation, descends: 
     another file than the entry's, for what other files may take."""
     node = frame.function
     assert node is not None
-    leaves = machine.home is not None and machine.left_at is None and frame.namespace.path != machine.home
+    leaves = machine.run.home is not None and machine.run.left_at is None and frame.namespace.path != machine.run.home
     if leaves:
-        machine.left_at = machine.steps
-    began_at, descended = machine.steps, machine.contexts[node][2]
-    depth = len(machine.stack), len(machine.activations)
-    machine.stack.append(node)
-    machine.activations.append(activation)
-    guards = machine.guards
+        machine.run.left_at = machine.run.steps
+    began_at, descended = machine.run.steps, machine.run.contexts[node][2]
+    depth = len(machine.run.stack), len(machine.run.activations)
+    machine.run.stack.append(node)
+    machine.run.activations.append(activation)
+    guards = machine.run.guards
     try:
         return machine.block(node.body.statements, frame)
     finally:
-        del machine.stack[depth[0] :], machine.activations[depth[1] :]
-        machine.guards = guards
-        if leaves and machine.left_at is not None:
-            machine.abroad += machine.steps - machine.left_at
-            machine.left_at = None
-        _count_context(machine, node, machine.steps - began_at, descended, descends)
+        del machine.run.stack[depth[0] :], machine.run.activations[depth[1] :]
+        machine.run.guards = guards
+        if leaves and machine.run.left_at is not None:
+            machine.run.abroad += machine.run.steps - machine.run.left_at
+            machine.run.left_at = None
+        _count_context(machine, node, machine.run.steps - began_at, descended, descends)
 
 
 def _count_context(machine: Machine, node: ir.Function, steps: int, before: int, descends: bool) -> None:
     """Count what a call took. Calls of itself inside count again in the calls around them, but on the way down a
     structure, which has an end."""
-    times, spent, descended = machine.contexts[node]
+    times, spent, descended = machine.run.contexts[node]
     counted = steps - (descended - before)
-    machine.contexts[node] = times, spent + counted, descended + counted if descends else descended
+    machine.run.contexts[node] = times, spent + counted, descended + counted if descends else descended
 
 
 def _descends(machine: Machine, node: ir.Function, arguments: Call, receiver: Value | None) -> bool:
     """Whether a function calls itself on a part of what it was given, or on another number: `build(depth - 1)`."""
-    outer = next((active for active in reversed(machine.activations) if active.frame.function is node), None)
+    outer = next((active for active in reversed(machine.run.activations) if active.frame.function is node), None)
     if outer is None:
         return False
     if _counts(outer.call.positional, arguments.positional) or _counts(
@@ -269,11 +270,11 @@ def _parts(value: Value | None) -> Iterable[Value]:
 
 def untraced(machine: Machine, run: Callable[[], Value]) -> Value:
     """Run what a trace only calls."""
-    trace, machine.trace = machine.trace, None
+    trace, machine.run.trace = machine.run.trace, None
     try:
         return run()
     finally:
-        machine.trace = trace
+        machine.run.trace = trace
 
 
 def _result(machine: Machine, function: Function, frame: Frame, body: ir.Body, signal: Any) -> Value:
@@ -302,7 +303,7 @@ def _result(machine: Machine, function: Function, frame: Frame, body: ir.Body, s
     if machine.loss.lost or isinstance(value, (Tensor, DeviceValue, Instance)):
         for key, choice in frame.return_keys:
             if machine.loss.lost and choice is not None:
-                machine.promoted.setdefault(key, choice)
+                machine.run.promoted.setdefault(key, choice)
     machine.loss.lost = before or machine.loss.lost
     return joined
 
@@ -375,7 +376,7 @@ _PLAIN = ("staticmethod", "classmethod", "abstractmethod", "override", "torch.ji
 
 
 def _unknown_parameter(machine: Machine, function: Function, name: str, arguments: Call) -> Value:
-    if machine.protocol and arguments.open:
+    if machine.run.protocol and arguments.open:
         return Unknown(name, name.lower() in _FLAGS or function.defaults.get(name).__class__ is Const)
     return UNKNOWN
 
@@ -387,21 +388,21 @@ _FLAGS = frozenset(
 
 def _context(machine: Machine, function: Function, arguments: Call, receiver: Value | None) -> Any:
     """What the result of a call depends on, as far as it can be compared; None where it can't."""
-    if arguments.open or (machine.trace is not None and machine.trace.recording):
+    if arguments.open or (machine.run.trace is not None and machine.run.trace.recording):
         return None
     parts: list[Any] = [
         function.node,
         id(function.defaults) if function.defaults else id(function.frame),
         machine.store.epoch,
-        machine.trying,
-        machine.telling,
-        machine.quiet,
-        len(machine.path),
+        machine.run.trying,
+        machine.run.telling,
+        machine.run.quiet,
+        len(machine.run.path),
     ]
     state = machine.state
-    parts += [id(state.default_device), id(state.default_type), state.current_device, id(machine.worker)]
+    parts += [id(state.default_device), id(state.default_type), state.current_device, id(machine.run.worker)]
     parts.append(state.makes_leaves)
-    parts += [id(machine.trace), *machine.within.items()]
+    parts += [id(machine.run.trace), *machine.run.within.items()]
     if receiver is not None:
         parts.append(_key(receiver))
     parts += [_key(value) for value in arguments.positional]

@@ -196,7 +196,7 @@ def _is_of_legacy_type(value: Tensor, kind: str, dtype: str) -> bool | None:
 def construct(machine: Machine, cls: Class, call: Call) -> Value:
     """Build an instance of a user class."""
     machine.visited[cls.node] = None
-    if not machine.protocol:
+    if not machine.run.protocol:
         machine.sighted.add(cls.node)
     if cls.properties.get(ELSEWHERE):
         return UNKNOWN
@@ -252,7 +252,7 @@ def bare_instance(machine: Machine, cls: Class, call: Call) -> Instance:
     instance = Instance(cls, machine.site(call.node, call.frame))
     if is_module_class(cls):
         instance.module = ModuleState()
-        if not machine.building:
+        if not machine.run.building:
             instance.state["training"] = TRUE
     return instance
 

@@ -29,13 +29,13 @@ _DEEPEST: Final = 4
 def evaluated(machine: Machine, call: Call) -> Value | None:
     """`eval("nn." + name)(size)`: what a known text stands for where the call is."""
     text, tree = _parsed(call)
-    if tree is None or machine.texts == _DEEPEST:
+    if tree is None or machine.run.texts == _DEEPEST:
         return UNKNOWN
-    machine.texts += 1
+    machine.run.texts += 1
     try:
         return _value(machine, tree, text.site, call)
     finally:
-        machine.texts -= 1
+        machine.run.texts -= 1
 
 
 @models("ast.literal_eval")

@@ -76,7 +76,7 @@ def evaluate_compare(machine: Machine, node: ir.Compare, frame: Frame) -> Value:
 def compare(machine: Machine, left: Value, right: Value, node: ir.Compare, frame: Frame) -> Value:
     """What a comparison gives of these sides, however they were come by."""
     symbol = node.operator
-    if machine.gives_a_gpu:
+    if machine.run.gives_a_gpu:
         left, right = as_given(machine, left), as_given(machine, right)
     if symbol in ("is", "is-not"):
         if is_none(right) and may_lack(machine, left, node.left):

@@ -27,7 +27,7 @@ def cut(machine: Machine, bound: str, function: Function, arguments: Call, recei
     which tensors objects hold by now."""
     node = function.node
     machine.count(f"cut: {bound}")
-    machine.cuts += 1
+    machine.run.cuts += 1
     if machine.has_closed:
         leave_out((*_handed(machine, function), receiver, *arguments.positional, *arguments.keywords.values()))
     if node.name == "__init__" and isinstance(receiver, Instance) and receiver.module is not None:

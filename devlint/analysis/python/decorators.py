@@ -170,15 +170,15 @@ def _called(machine: Machine, applied: Value, value: Value, node: Any, frame: Fr
     ):
         return value
     store = machine.store
-    opened, mark, began, tick, before = store.open(), store.position(), birth(), machine.clock, machine.steps
+    opened, mark, began, tick, before = store.open(), store.position(), birth(), machine.clock, machine.run.steps
     hands_back = isinstance(applied, Function) and gives_back(machine, applied)
-    limit = machine.limit
-    machine.limit += _LONGEST * hands_back
+    limit = machine.run.limit
+    machine.run.limit += _LONGEST * hands_back
     try:
         result = call_value(machine, applied, Call([value], {}, node, frame))
         if function is None:
             return result
-        spent = machine.steps - before
+        spent = machine.run.steps - before
         counts = MAX_ITEMS // _OFTEN + 1 if spent >= _EXPENSIVE else 1
         if hands_back:
             result = value
@@ -195,7 +195,7 @@ def _called(machine: Machine, applied: Value, value: Value, node: Any, frame: Fr
             machine.transparent[function] = -sys.maxsize
         return result
     finally:
-        machine.limit = limit
+        machine.run.limit = limit
         if opened:
             store.close()
 

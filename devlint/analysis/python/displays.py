@@ -119,7 +119,7 @@ def evaluate_comprehension(machine: Machine, node: ir.Comprehension, frame: Fram
             items = [UNKNOWN]
         for value in items[:MAX_ITEMS]:
             bind(machine, generator.target, value, node, inner)
-            doubts = machine.doubts
+            doubts = machine.run.doubts
             keep = True
             for condition in generator.conditions:
                 answer = decide(machine, condition, inner).truth
@@ -128,13 +128,13 @@ def evaluate_comprehension(machine: Machine, node: ir.Comprehension, frame: Fram
                     break
                 if answer is None:
                     state["open"] = state["sifted"] = True
-                    machine.doubts += 1
+                    machine.run.doubts += 1
                 narrow(machine, condition, inner, True)
             try:
                 if keep:
                     run(index + 1)
             finally:
-                machine.doubts = doubts
+                machine.run.doubts = doubts
 
     run(0)
     if node.kind == "dict":

@@ -94,8 +94,8 @@ def evaluate_slice(machine: Machine, node: ir.Slice, frame: Frame) -> Value:
 @evaluates(ir.Call)
 def evaluate_call(machine: Machine, node: ir.Call, frame: Frame, unused: bool = False) -> Value:
     """A call."""
-    machine.steps += 1
-    if machine.steps > machine.limit:
+    machine.run.steps += 1
+    if machine.run.steps > machine.run.limit:
         raise OutOfBudget
     function = node.function
     if function.__class__ is ir.Attribute:
@@ -213,13 +213,13 @@ def evaluate_unary(machine: Machine, node: ir.Unary, frame: Frame) -> Value:
 @evaluates(ir.Bool)
 def evaluate_bool(machine: Machine, node: ir.Bool, frame: Frame) -> Value:
     """`and`, `or`: the value of the part that settles it."""
-    guards, doubts = machine.guards, machine.doubts
-    around, machine.connective = machine.connective, node
+    guards, doubts = machine.run.guards, machine.run.doubts
+    around, machine.run.connective = machine.run.connective, node
     try:
         return _evaluate_parts(machine, node, frame)
     finally:
-        machine.guards, machine.doubts = guards, doubts
-        machine.connective = around
+        machine.run.guards, machine.run.doubts = guards, doubts
+        machine.run.connective = around
 
 
 def _evaluate_parts(machine: Machine, node: ir.Bool, frame: Frame) -> Value:
@@ -233,8 +233,8 @@ def _evaluate_parts(machine: Machine, node: ir.Bool, frame: Frame) -> Value:
                 return value
             return _join_bool(machine, joined, value, decision.truth, node)
         if decision.truth is None:
-            machine.guards += decision.guards(machine, node.is_and)
-            machine.doubts += 1
+            machine.run.guards += decision.guards(machine, node.is_and)
+            machine.run.doubts += 1
             joined = value if joined is None else _join_bool(machine, joined, value, None, node)
     return UNKNOWN
 

@@ -78,9 +78,9 @@ def _filled(machine: Machine, value: Value, key: str, new: Value, expression: ir
 
 
 def _is_unknown(machine: Machine, value: Value) -> bool:
-    if value.__class__ is not Unknown or not isinstance(value, Unknown) or value in machine.parts:
+    if value.__class__ is not Unknown or not isinstance(value, Unknown) or value in machine.run.parts:
         return False
-    return value not in machine.loads and (value is UNKNOWN or value is RESULT or value.path is not None)
+    return value not in machine.run.loads and (value is UNKNOWN or value is RESULT or value.path is not None)
 
 
 def _is_kept(new: Value) -> bool:
@@ -131,7 +131,7 @@ def _home(name: ir.Name, frame: Frame) -> dict[str, Value] | None:
 
 def _stand_in_callers(machine: Machine, old: Value, made: FilledIn, name: str, frame: Frame, callers: int) -> None:
     """Put the object where those have it who gave it to the function that writes into it."""
-    active = next((each for each in reversed(machine.activations) if each.frame is frame), None)
+    active = next((each for each in reversed(machine.run.activations) if each.frame is frame), None)
     if active is None or frame.function is None or not isinstance(active.call.node, ir.Call):
         return
     if name in _assigned(frame.function):

@@ -95,7 +95,9 @@ def import_from(machine: Machine, node: ir.ImportFrom, frame: Frame) -> None:
 
 def _is_awaited(machine: Machine, kind: str) -> bool:
     """Whether a handler waits for an error of this kind."""
-    return not ancestors(kind).isdisjoint({*machine.expected, *(name for caught in machine.trying for name in caught)})
+    return not ancestors(kind).isdisjoint(
+        {*machine.run.expected, *(name for caught in machine.run.trying for name in caught)}
+    )
 
 
 def _refuse_misplaced(machine: Machine, name: str, members: list[str], frame: Frame) -> None:
@@ -104,7 +106,7 @@ def _refuse_misplaced(machine: Machine, name: str, members: list[str], frame: Fr
     Raises:
         Crash: it is a module of another folder of the project, surely, and no handler waits for that.
     """
-    if machine.protocol or machine.importing or _is_awaited(machine, _MISSING):
+    if machine.run.protocol or machine.run.importing or _is_awaited(machine, _MISSING):
         return
     if is_misplaced(machine.project, name, members, frame.namespace):
         raise Crash(_MISSING)
@@ -194,11 +196,11 @@ def _note_need(machine: Machine, name: str, path: str) -> None:
     Raises:
         Crash: it is, where there is none, or it brings an accelerator of another kind, and a handler waits for that.
     """
-    if name in BACKENDS and not ancestors(_MISSING).isdisjoint(machine.expected):
+    if name in BACKENDS and not ancestors(_MISSING).isdisjoint(machine.run.expected):
         raise Crash(_MISSING)
     if not libraries.needs_gpu(name):
         return
-    if ancestors(_MISSING).isdisjoint(machine.expected):
+    if ancestors(_MISSING).isdisjoint(machine.run.expected):
         machine.evidence["needs a GPU", path] = None
         if libraries.fails_without_gpu(name) and not machine.has_cuda:
             machine.store.set(machine.state, "alive", False)

@@ -186,7 +186,7 @@ def assign_instance_attribute(
     if own is not None and isinstance(own[0], External) and own[0].path in UNBOUND:
         call_value(machine, Bound(own[0], value), Call([const(name), new], {}, node, frame))
         return
-    if own is not None and isinstance(own[0], Function) and own[0].node not in machine.stack:
+    if own is not None and isinstance(own[0], Function) and own[0].node not in machine.run.stack:
         before = value.fields.get(name)
         call_value(machine, Bound(own[0], value), Call([const(name), new], {}, node, frame))
         if value.fields.get(name) is before and find(value.cls, "__getattr__") is None:
@@ -363,11 +363,11 @@ def _following(machine: Machine, following: Bound, call: Call) -> Iteration:
     """The first items that `__next__` gives; where it ends before, there are no more."""
     items: list[Value] = []
     while len(items) < _FOLLOWED:
-        machine.raised = ""
+        machine.run.raised = ""
         try:
             items.append(call_value(machine, following, call))
         except Crash as raised:
-            if raised.kind != "StopIteration" and machine.raised != "builtins.StopIteration":
+            if raised.kind != "StopIteration" and machine.run.raised != "builtins.StopIteration":
                 raise
             return Iteration(items, False)
     return Iteration(items, True)

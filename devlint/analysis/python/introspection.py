@@ -113,7 +113,7 @@ def subclasses(machine: Machine, call: Call) -> Value | None:
     cls = call.positional[0] if call.positional else None
     if not isinstance(cls, Class):
         return None
-    is_open = machine.protocol or machine.state.strangers
+    is_open = machine.run.protocol or machine.state.strangers
     if not cls.heirs and (is_open or not any(isinstance(base, Class) for base in cls.bases)):
         return None
     return Sequence("list", list(cls.heirs), is_open)

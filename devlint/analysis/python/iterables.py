@@ -235,7 +235,7 @@ def next_call(machine: Machine, call: Call) -> Value | None:
             return found
         if len(call.positional) > 1:
             return call.positional[1]
-        awaited = machine.trying or not ancestors("StopIteration").isdisjoint(machine.expected)
+        awaited = machine.run.trying or not ancestors("StopIteration").isdisjoint(machine.run.expected)
         if iterator.kind == "replica" and not awaited:
             return _parameter_of_replica(machine, call)
         raise Crash("StopIteration")
@@ -246,9 +246,9 @@ def next_call(machine: Machine, call: Call) -> Value | None:
 
 def _parameter_of_replica(machine: Machine, call: Call) -> Value:
     """`next(self.parameters())` in a replica of DataParallel: it has none, and its forward ends there."""
-    if machine.replica_failed:
+    if machine.run.replica_failed:
         return Tensor(POISON)
-    machine.replica_failed = True
+    machine.run.replica_failed = True
     machine.emit(
         ParallelDevice,
         machine.site(call.node, call.frame),

@@ -48,9 +48,9 @@ def read_lacking(machine: Machine, value: Value, name: str, node: ir.Node, frame
 def refuse(machine: Machine, kind: str, name: str, node: ir.Node, frame: Frame) -> None:
     """Tell of an attribute that a type lacks, unless a handler around catches that: every build of torch raises it."""
     names = ancestors("AttributeError")
-    if not all(names.isdisjoint(caught) for caught in machine.trying):
+    if not all(names.isdisjoint(caught) for caught in machine.run.trying):
         return
-    trying, machine.trying = machine.trying, ()
+    trying, machine.run.trying = machine.run.trying, ()
     machine.emit(
         MoveOnArray,
         machine.site(node, frame),
@@ -59,13 +59,13 @@ def refuse(machine: Machine, kind: str, name: str, node: ir.Node, frame: Frame) 
         method=name,
         type_name=kind,
     )
-    machine.trying = trying
+    machine.run.trying = trying
 
 
 def ask_nothing(machine: Machine, value: Const, error: str, node: ir.Node, frame: Frame) -> None:
     """Tell of a None that a move gave back, if it surely comes to where it is asked for something."""
     known = machine.nothings.get(value)
-    if known is not None and not machine.trying and comes_surely(machine, frame):
+    if known is not None and not machine.run.trying and comes_surely(machine, frame):
         site, name = known
         machine.emit(DroppedMove, machine.site(node, frame), site, error=error, text=name, kind="nothing")
 
@@ -79,20 +79,20 @@ def _is_placeholder(value: Value) -> bool:
 
 def _is_own(machine: Machine, value: Value) -> bool:
     """Whether the running program has put the value there itself: by protocol, callers may put others in its place."""
-    if not machine.protocol or machine.importing:
+    if not machine.run.protocol or machine.run.importing:
         return True
-    if not isinstance(value, (Sequence, Mapping)) or value.open or not machine.activations:
+    if not isinstance(value, (Sequence, Mapping)) or value.open or not machine.run.activations:
         return False
-    names = machine.activations[0].frame.names
+    names = machine.run.activations[0].frame.names
     return isinstance(names, Locals) and value.born >= names.born
 
 
 def comes_surely(machine: Machine, frame: Frame) -> bool:
     """Whether the program comes here by nothing but what is known and what its user may choose: a condition that is
     not understood may be what tells such values from tensors."""
-    if machine.doubts or not all(choice.condition for choice in machine.path):
+    if machine.run.doubts or not all(choice.condition for choice in machine.run.path):
         return False
-    return not any(_is_past_doubt(part) for part in (frame, *(a.call.frame for a in machine.activations)))
+    return not any(_is_past_doubt(part) for part in (frame, *(a.call.frame for a in machine.run.activations)))
 
 
 def is_told_apart(machine: Machine, node: ir.Node, frame: Frame) -> bool:
@@ -106,7 +106,7 @@ def is_told_apart(machine: Machine, node: ir.Node, frame: Frame) -> bool:
         choice.site is not None
         and choice.site.path == frame.namespace.path
         and about.search(choice.condition or machine.project.text_at(choice.site))
-        for choice in machine.path
+        for choice in machine.run.path
     )
 
 
@@ -135,7 +135,7 @@ def lacks_method(machine: Machine, value: Instance, name: str) -> bool:
     """Whether a module of the program's own surely has no such attribute: no class in sight gives it one, and no file
     that takes part writes it."""
     module, cls = value.module, value.cls
-    if machine.protocol or module is None or module.unsure or not isinstance(cls, Class) or ANY_NAME in value.state:
+    if machine.run.protocol or module is None or module.unsure or not isinstance(cls, Class) or ANY_NAME in value.state:
         return False
     if (
         name.startswith("_")
@@ -166,8 +166,8 @@ def writers(machine: Machine, cls: Class, frame: Frame | None = None) -> list[ir
     files = set(machine.project.imported(cls.frame.namespace.path))
     if frame is not None:
         files |= machine.project.imported(frame.namespace.path)
-    if machine.activations:
-        files |= machine.project.imported(machine.activations[0].call.frame.namespace.path)
+    if machine.run.activations:
+        files |= machine.project.imported(machine.run.activations[0].call.frame.namespace.path)
     return [module for path, module in machine.project.loaded() if path in files]
 
 

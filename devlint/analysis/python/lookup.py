@@ -154,13 +154,13 @@ def _bound(name: str, frame: Frame) -> Value | None:
 def unbound(machine: Machine, node: ir.Name, frame: Frame) -> Value:
     """A name that is surely unbound on this path: the program ends here, or goes on past what was told as a finding."""
     if "exec" in frame.namespace.names or (
-        not frame.namespace.complete and frame.function is not None and machine.protocol
+        not frame.namespace.complete and frame.function is not None and machine.run.protocol
     ):
         return UNKNOWN
     site = machine.site(node, frame)
     guarded = note_unbound(machine, node, frame, site)
     if node.scope is not ir.NameScope.LOCAL:
         machine.store.put(frame.namespace.names, node.id, UNKNOWN)  # later cells don't say it again
-    if guarded and frame.function is None and not machine.trying:
+    if guarded and frame.function is None and not machine.run.trying:
         return UNKNOWN
     raise Crash

@@ -124,7 +124,7 @@ def _write_field(machine: Machine, owner: Instance, holds: str, name: Any, new: 
         kind = holds if isinstance(new, Instance if holds == "module" else Tensor) else ""
         if module.kinds.get(name, "") != kind:
             machine.store.put(module.kinds, name, kind)
-            machine.grown += kind == "module" and module.device is not None
+            machine.run.grown += kind == "module" and module.device is not None
     machine.store.put(owner.fields, name, new)
 
 
@@ -242,7 +242,7 @@ def _holds_keywords(machine: Machine, node: ir.Node, frame: Frame) -> bool:
     function = frame.function
     if (
         function is None
-        or machine.protocol
+        or machine.run.protocol
         or not isinstance(node, ir.Subscript)
         or not isinstance(node.value, ir.Name)
     ):

@@ -31,12 +31,12 @@ def note_unbound(machine: Machine, node: ir.Name, frame: Frame, site: Site) -> b
         body = frame.namespace.module.body
         scope = "module"
     guard, later, speaks = _bindings(body, node.id, node.at.lineno, _fence_end(machine, site))
-    if machine.protocol and scope == "module" and guard is not None and not asks_torch(guard):
+    if machine.run.protocol and scope == "module" and guard is not None and not asks_torch(guard):
         return True  # a library that has a part for each platform, and nobody in sight takes the wrong one
     if isinstance(guard, ir.Try) and any(isinstance(part, (ir.Import, ir.ImportFrom)) for part in guard.body):
         return True  # what lacks is a package
     given = Site(frame.namespace.path, guard.at) if guard is not None else None
-    if given is not None and given.key in machine.one_sided:
+    if given is not None and given.key in machine.run.one_sided:
         return True  # where it is bound the program has died, and that was told
     machine.emit(
         NameUnbound,

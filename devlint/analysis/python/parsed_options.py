@@ -83,10 +83,10 @@ def close(machine: Machine, parser: Instance, made: Instance, call: Call) -> Non
     if call.open or not parser.state.get(CLOSED):
         return
     machine.store.put(made.state, WHOLE, True)
-    if machine.importing or machine.protocol:
+    if machine.run.importing or machine.run.protocol:
         return
     path = call.frame.namespace.path
-    entry = machine.activations[0].call.frame.namespace.path if machine.activations else path
+    entry = machine.run.activations[0].call.frame.namespace.path if machine.run.activations else path
     sources = [machine.project.source(part) for part in (path, entry)]
     if all(source is not None and source.kind == "python" for source in sources):
         machine.store.put(made.state, _FILES, (path, entry))
@@ -152,7 +152,7 @@ def lacks_option(machine: Machine, value: Value, name: str) -> bool:
     """Whether a value is a namespace that surely has no such attribute."""
     if not isinstance(value, Instance) or not value.state.get(CLOSED) or _FILES not in value.state:
         return False
-    if name.startswith("_") or name in value.fields or machine.protocol or machine.importing:
+    if name.startswith("_") or name in value.fields or machine.run.protocol or machine.run.importing:
         return False
     if machine.state.replaced:
         return False

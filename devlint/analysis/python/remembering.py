@@ -55,7 +55,7 @@ def recall(
             machine.consulted |= consulted
     machine.consulted |= machine.remembered.get((function.node, likely), set())
     before = kept.items[likely]
-    machine.latest[function.node] = machine.tick()
+    machine.run.latest[function.node] = machine.tick()
     if (likely == known and not _is_open(known)) or not isinstance(call.node, ir.Call):
         return before
     question = (function.frame.namespace.path, f"{function.node.name} was called with these before")

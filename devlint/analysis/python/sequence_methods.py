@@ -32,7 +32,7 @@ def sequence_method(machine: Machine, value: Sequence, name: str, call: Call) ->
     if function is None:
         if name in LACKED:
             return read_lacking(machine, value, name, call.node, call.frame)
-        if type_name(value) == "tuple" and not hasattr(tuple, name) and not machine.protocol:
+        if type_name(value) == "tuple" and not hasattr(tuple, name) and not machine.run.protocol:
             raise Crash("AttributeError")
         return UNKNOWN
     return function(machine, value, call)

@@ -102,8 +102,8 @@ def assign(machine: Machine, node: ir.Assign, frame: Frame) -> None:
         _keep_loads(machine, known)
     if node.annotation is not None and value.__class__ is Unknown:
         value = annotated(machine, node.annotation, frame, value)
-    if value.__class__ is Unknown and isinstance(value, Unknown) and value.path in machine.proved:
-        value = const(machine.proved[value.path])
+    if value.__class__ is Unknown and isinstance(value, Unknown) and value.path in machine.run.proved:
+        value = const(machine.run.proved[value.path])
     if value.__class__ is Const and not machine.world.has_cuda and _sets_up(node, frame):
         site = machine.site(node.value, frame)
         machine.settings.add(site.key)
@@ -165,12 +165,13 @@ def _raises_by_size(machine: Machine, node: ir.If, truth: bool, frame: Frame) ->
 @executes(ir.If)
 def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
     """`if`: one side where the world decides, else both."""
-    before = machine.weighed, machine.weighs
-    machine.weighed, machine.weighs = False, frozenset()
+    run = machine.run
+    before = run.weighed, run.weighs
+    run.weighed, run.weighs = False, frozenset()
     mark, began = machine.store.position(), birth()
     decision = decide_branch(machine, node, frame)
-    weighed, weighs = machine.weighed, machine.weighs
-    machine.weighed, machine.weighs = before
+    weighed, weighs = run.weighed, run.weighs
+    run.weighed, run.weighs = before
     if decision.truth is not None:
         truth = decision.truth != _raises_by_size(machine, node, decision.truth, frame)
         narrow(machine, node.test, frame, truth)
@@ -183,31 +184,31 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
         raised = raises(chosen)
         if raised is not None:
             note_raise(machine, node.test, truth, raised, frame)
-        guards = machine.guards
-        machine.guards += is_arm_for_gpu(machine, node.test, frame, truth)
-        machine.guards += truth and _is_for_gpus(machine, node, frame)
+        guards = run.guards
+        run.guards += is_arm_for_gpu(machine, node.test, frame, truth)
+        run.guards += truth and _is_for_gpus(machine, node, frame)
         signal: Signal | None = RAISE
         try:
             signal = branch(machine, chosen, frame)
             return signal
         finally:
-            machine.guards = guards
+            run.guards = guards
             if weighed or weighs:
                 if passes(machine, node, truth, signal, mark, began, frame):
-                    machine.passing = True
+                    run.passing = True
                 else:
-                    machine.weighed, machine.weighs = machine.weighed or weighed, machine.weighs | weighs
+                    run.weighed, run.weighs = run.weighed or weighed, run.weighs | weighs
 
-    machine.weighed, machine.weighs = machine.weighed or weighed, machine.weighs | weighs
+    run.weighed, run.weighs = run.weighed or weighed, run.weighs | weighs
 
     def side(holds: bool) -> Signal | None:
-        around = machine.proved
-        machine.proved = {**around, **answered(machine, node.test, frame, holds)}
+        around = run.proved
+        run.proved = {**around, **answered(machine, node.test, frame, holds)}
         narrow(machine, node.test, frame, holds)
         try:
             return branch(machine, node.body if holds else node.orelse, frame)
         finally:
-            machine.proved = around
+            run.proved = around
 
     if is_filled(node, frame):
         return side(False)
@@ -384,8 +385,8 @@ def raise_statement(machine: Machine, node: ir.Raise, frame: Frame) -> Signal:
     """`raise`."""
     value = None if node.value is None else machine.evaluate(node.value, frame)
     kind = value.cls if isinstance(value, Instance) else value
-    machine.raised = next(iter(external_bases(kind)), "") if kind is not None else ""
-    machine.thrown = value if isinstance(value, Instance) else None
+    machine.run.raised = next(iter(external_bases(kind)), "") if kind is not None else ""
+    machine.run.thrown = value if isinstance(value, Instance) else None
     return RAISE
 
 
@@ -404,13 +405,13 @@ def continue_statement(machine: Machine, node: ir.Continue, frame: Frame) -> Sig
 @executes(ir.Assert)
 def assert_statement(machine: Machine, node: ir.Assert, frame: Frame) -> Signal | None:
     """`assert`: known to fail, it is a raise; else it holds. One that asks for CUDA is no way to do without."""
-    known, weighed, weighs = len(machine.evidence), machine.weighed, machine.weighs
+    known, weighed, weighs = len(machine.evidence), machine.run.weighed, machine.run.weighs
     decision = decide(machine, node.test, frame)
     forget_evidence(machine, known)
     if decision.truth:
-        machine.weighed, machine.weighs = weighed, weighs  # no round that goes on has another answer
+        machine.run.weighed, machine.run.weighs = weighed, weighs  # no round that goes on has another answer
     if decision.truth is False and not rests_on_size(machine, node.test, frame):
-        if isinstance(node.test, ir.Compare) and machine.missed is node.test:
+        if isinstance(node.test, ir.Compare) and machine.run.missed is node.test:
             tell_missing_key(machine, node.test.left, node.test.right, node.test, frame, "AssertionError")
         else:
             note_assertion(machine, node, frame)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 def stays_none(machine: Machine, node: ir.Node | None, frame: Frame) -> bool:
     """Whether a global name that is None here surely is."""
-    if machine.protocol or machine.importing or not isinstance(node, ir.Name) or node.scope is not ir.NameScope.GLOBAL:
+    if machine.run.protocol or machine.run.importing:
+        return False
+    if not isinstance(node, ir.Name) or node.scope is not ir.NameScope.GLOBAL:
         return False
     name, path, imported = node.id, frame.namespace.path, False
     while True:

@@ -160,8 +160,8 @@ def unknown_attribute(machine: Machine, value: Unknown, name: str, node: ir.Node
         return FALSE
     if value is LOST_DEVICE and name == "type":
         return LOST_TYPE
-    if value in machine.parts:
-        return UNKNOWN if name in _OF_LAYERS else unknown_part(machine, machine.parts[value])
+    if value in machine.run.parts:
+        return UNKNOWN if name in _OF_LAYERS else unknown_part(machine, machine.run.parts[value])
     return part_of_load(machine, value) or _part(machine, value, f".{name}")
 
 
@@ -176,7 +176,7 @@ _OF_LAYERS: Final = frozenset({"weight", "bias", "data", "grad", "config", "devi
 
 def _part_of_part(machine: Machine, value: Unknown) -> Unknown | None:
     """What is read of a part of an opaque module is one itself."""
-    return unknown_part(machine, machine.parts[value]) if value in machine.parts else None
+    return unknown_part(machine, machine.run.parts[value]) if value in machine.run.parts else None
 
 
 _WAITS: Final = frozenset({"cpu", "item", "tolist", "synchronize", "wait"})
@@ -227,15 +227,15 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     What is moved to a known device is there afterwards, whatever it is.
     """
     if name in _READ_BY_HOST or (name in _MOVES and call.unused):
-        machine.elsewhere = True
+        machine.run.elsewhere = True
     hand_over(machine, call.values())
     _note_strays(machine, value, call.values())
-    if value in machine.parts:
+    if value in machine.run.parts:
         if name in _MOVES:
             part_moved(machine, value)
         elif name in _GIVE_MODULES:
-            return unknown_part(machine, machine.parts[value])
-    if machine.loads and name in _OF_MODULES:
+            return unknown_part(machine, machine.run.parts[value])
+    if machine.run.loads and name in _OF_MODULES:
         take_for_weights(machine, value)
     made = _moved(machine, name, call) if name in _MOVES else UNKNOWN
     waits = name in _WAITS or (made.__class__ is Tensor and made.device == "cpu")
@@ -268,7 +268,7 @@ def unknown_called(machine: Machine, value: Unknown, call: Call) -> Value:
 
 def _note_strays(machine: Machine, value: Value, given: list[Value]) -> None:
     """What is given to something that a join may have lost."""
-    if machine.strayed and not machine.elsewhere and was_lost(value):
+    if machine.run.strayed and not machine.run.elsewhere and was_lost(value):
         note_stray(machine, [tensor for part in given for tensor in tensors_in(part)])
 
 
@@ -297,7 +297,7 @@ def _extended_by(machine: Machine, value: Unknown, index: Value) -> Value:
 def _part(machine: Machine, value: Unknown, suffix: str) -> Value:
     """A part of what is not known, or the GPU that this run gives it."""
     made = extended(value, suffix)
-    return as_given(machine, made) if machine.gives_a_gpu else made
+    return as_given(machine, made) if machine.run.gives_a_gpu else made
 
 
 def extended(value: Unknown, suffix: str) -> Value:

@@ -30,20 +30,20 @@ def note_unset(machine: Machine, value: Instance, name: str, node: ir.Node, fram
         Crash: they do.
     """
     cls = value.cls
-    if not isinstance(cls, Class) or name.startswith("__") or ANY_NAME in value.state or machine.importing:
+    if not isinstance(cls, Class) or name.startswith("__") or ANY_NAME in value.state or machine.run.importing:
         return
     guards = list(_guards(machine, cls, name))
     if not guards or None in guards or has_attribute(machine, value, name) is not False:
         return
     path, guard = next(found for found in guards if found is not None)
-    if machine.protocol and not asks_torch(guard):
+    if machine.run.protocol and not asks_torch(guard):
         return  # what else a caller sets up nobody knows
     if any(isinstance(base, Class) and may_be_extended(machine, base) for base in mro(cls)):
         return
     if _is_written_elsewhere(machine, cls, name, len(guards)) or not comes_surely(machine, frame):
         return
     given = Site(path, guard.at)
-    if given.key not in machine.one_sided:
+    if given.key not in machine.run.one_sided:
         machine.emit(
             NameUnbound,
             machine.site(node, frame),

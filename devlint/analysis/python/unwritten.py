@@ -40,9 +40,9 @@ def end_if_unwritten(machine: Machine, value: Instance, name: str, frame: Frame)
 
 def _is_unwritten(machine: Machine, value: Instance, name: str, frame: Frame) -> bool:
     cls = value.cls
-    if not isinstance(cls, Class) or machine.importing or machine.state.replaced:
+    if not isinstance(cls, Class) or machine.run.importing or machine.state.replaced:
         return False
-    if machine.protocol and not (machine.building and frame.receiver is value and _is_constructor(frame)):
+    if machine.run.protocol and not (machine.run.building and frame.receiver is value and _is_constructor(frame)):
         return False  # whoever made it may have given it more
     if name.startswith("__") or ANY_NAME in value.state or not PLAIN_BASES.issuperset(external_bases(cls)):
         return False

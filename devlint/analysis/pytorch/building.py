@@ -185,7 +185,7 @@ _RANKS: Final = {
 
 def _inside_forward(machine: Machine) -> bool:
     """Whether a layer is built while a module's own forward runs (in that very activation)."""
-    for activation in reversed(machine.activations):
+    for activation in reversed(machine.run.activations):
         function, owner = activation.frame.function, activation.frame.owner
         if function is None or function.name == "__init__":
             return False

@@ -47,7 +47,7 @@ def _note(
     message: ir.Expr | None,
     frame: Frame,
 ) -> None:
-    if machine.trying or machine.quiet or is_expected(machine, kind):
+    if machine.run.trying or machine.run.quiet or is_expected(machine, kind):
         return
     check = _quietly(machine, lambda: _refusing(machine, test, outcome, frame))
     sides = None if check is None else _quietly(machine, lambda: _sides(machine, check, frame))
@@ -113,14 +113,14 @@ def _refuse_generator(
 
 def is_expected(machine: Machine, kind: str) -> bool:
     """Whether a handler around may catch what is raised."""
-    if not machine.expected:
+    if not machine.run.expected:
         return False
-    return not hasattr(builtins, kind) or not ancestors(kind).isdisjoint(machine.expected)
+    return not hasattr(builtins, kind) or not ancestors(kind).isdisjoint(machine.run.expected)
 
 
 def _quietly(machine: Machine, run: Callable[[], T]) -> T | None:
     """What a second evaluation gives, of which nothing stays and nothing is told; None where it raises."""
-    machine.quiet += 1
+    machine.run.quiet += 1
     opened = machine.store.open()
     mark = machine.store.mark()
     try:
@@ -131,7 +131,7 @@ def _quietly(machine: Machine, run: Callable[[], T]) -> T | None:
         machine.store.undo(mark)
         if opened:
             machine.store.close()
-        machine.quiet -= 1
+        machine.run.quiet -= 1
 
 
 def _refusing(machine: Machine, test: ir.Expr, outcome: bool, frame: Frame) -> ir.Compare | None:

@@ -117,13 +117,13 @@ def _compared(
     swapped: bool,
     error: str | None = None,
 ) -> None:
-    if error is not None and machine.trying:
+    if error is not None and machine.run.trying:
         raise Crash
     if error is None and (
-        _asked_both_ways(machine.connective, node)
-        or _only_moves(machine.branching, node)
-        or _is_moved_behind(machine.branching, node, frame)
-        or (kind == "index" and _gives_index(machine.branching, node))
+        _asked_both_ways(machine.run.connective, node)
+        or _only_moves(machine.run.branching, node)
+        or _is_moved_behind(machine.run.branching, node, frame)
+        or (kind == "index" and _gives_index(machine.run.branching, node))
     ):
         return
     machine.emit(

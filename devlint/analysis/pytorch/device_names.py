@@ -51,7 +51,7 @@ def look_in_names(machine: Machine, symbol: str, left: Value, right: Value, node
     """Tell of `str(x.device) in ("cpu", "cuda")`; of a key that a dict lacks an assertion may want to know."""
     if isinstance(right, Mapping):
         if misses_by_index(right, left):
-            machine.missed = node
+            machine.run.missed = node
         return
     if not isinstance(left, Const) or not isinstance(right, Sequence) or right.open or not _asks_device(node.left):
         return
@@ -72,7 +72,7 @@ def misses_by_index(value: Mapping, key: Value) -> bool:
 
 def tell_missing_key(machine: Machine, key: ir.Expr, where: ir.Expr, node: ir.Node, frame: Frame, error: str) -> None:
     """Tell of a dict that is asked for a device by another name than it was given."""
-    if ancestors(error.partition(":")[0]).isdisjoint(machine.expected):
+    if ancestors(error.partition(":")[0]).isdisjoint(machine.run.expected):
         _tell(machine, "key", key, "in", where, node, frame, error)
 
 
@@ -82,12 +82,12 @@ def _asks_device(node: ir.Expr) -> bool:
 
 def _asked_otherwise(machine: Machine, text: ir.Expr, node: ir.Compare, frame: Frame) -> bool:
     """Whether more is asked of the text beside it: `str(x.device) == "cuda" or str(x.device).startswith("cuda:")`."""
-    if machine.connective is None:
+    if machine.run.connective is None:
         return False
     asked = source_text(machine, machine.site(text, frame))
     return any(
         part is not node and asked in source_text(machine, machine.site(part, frame))
-        for part in machine.connective.values
+        for part in machine.run.connective.values
     )
 
 

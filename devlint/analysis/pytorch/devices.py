@@ -26,8 +26,8 @@ from devlint.analysis.domain.values import (
 from devlint.analysis.events import AvailabilityNotCalled, CudaInWorker, DeviceNamed, DeviceNumber, InvalidDevice, Site
 from devlint.analysis.flow.gpu_numbers import is_chosen
 from devlint.analysis.flow.users_devices import as_given, note_device, note_host
-from devlint.analysis.machine import FIRST_GPU
 from devlint.analysis.pytorch.missing import UseKind, gone, is_missing_accelerator, missing_accelerator, unavailable
+from devlint.analysis.running import FIRST_GPU
 from devlint.analysis.signals import Crash
 from devlint.semantics import errors
 from devlint.semantics.devices import ACCELERATORS, parse_device
@@ -106,7 +106,7 @@ def resolve(
                     text="torch.cuda.device",
                 )
                 return gone(machine)
-        users = as_given(machine, value) if machine.gives_a_gpu else value
+        users = as_given(machine, value) if machine.run.gives_a_gpu else value
         if users is not value:
             return resolve(machine, users, node, frame, operation, kind)
         if not operation.startswith("torch.cuda."):
@@ -122,14 +122,15 @@ def given_device(machine: Machine, value: Value) -> str | None:
 
     None where that is no entry by protocol, or the value nothing that it is given.
     """
-    if not machine.protocol or machine.importing or value.__class__ is not Unknown or not isinstance(value, Unknown):
+    if not machine.run.protocol or machine.run.importing or value.__class__ is not Unknown:
         return None
+    assert isinstance(value, Unknown)
     if value.path is None or not (value.named if value.path == "device" else value.path.endswith(".device")):
         return None
-    if machine.assume.get(f"{value.path} is None"):
+    if machine.run.assume.get(f"{value.path} is None"):
         return None  # this run answers that none was given
     machine.consulted.add("accelerator")
-    return machine.given_device
+    return machine.run.given_device
 
 
 def invalid(
@@ -160,9 +161,9 @@ def invalid(
 def _is_for_others(machine: Machine, text: str, literal: Site | None, frame: Frame) -> bool:
     """Whether a text stands for a device that somebody will set, as callers out of sight may have: it is empty, or
     stands in a file of which nothing runs now (`cfg.device = "auto"`)."""
-    if not machine.protocol or machine.importing:
+    if not machine.run.protocol or machine.run.importing:
         return False
-    running = {active.frame.namespace.path for active in machine.activations} | {frame.namespace.path}
+    running = {active.frame.namespace.path for active in machine.run.activations} | {frame.namespace.path}
     return not text or (literal is not None and literal.path not in running)
 
 
@@ -199,7 +200,7 @@ def negative(machine: Machine, value: Const, node: ir.Node, frame: Frame, operat
 
 def _only_one_of_many(machine: Machine) -> bool:
     """Whether the program may get here with another device: by protocol, or by a flag that asks for a GPU."""
-    return (machine.protocol and not machine.importing) or machine.guards > 0
+    return (machine.run.protocol and not machine.run.importing) or machine.run.guards > 0
 
 
 def demand_gpu(machine: Machine, value: Value, node: ir.Node, frame: Frame, operation: str, numbered: bool) -> bool:
@@ -277,7 +278,7 @@ def use(
     """Use a device of this type: its canonical name, or POISON when the world does not have it. `chosen`: an option
     says which; `asked`: where its default names the device that a question is about."""
     site = machine.site(node, frame)
-    if literal is not None and device_type != "cpu" and DeviceNamed in machine.wanted and not machine.protocol:
+    if literal is not None and device_type != "cpu" and DeviceNamed in machine.wanted and not machine.run.protocol:
         machine.emit(DeviceNamed, site, literal, text=device_type if index is None else f"{device_type}:{index}")
     machine.placements += 1
     if kind != "query":
@@ -290,9 +291,9 @@ def use(
         return None  # meta and friends: nothing is said about them
     count = machine.device_count
     if device_type != "cuda":
-        if machine.protocol and kind == "use":
+        if machine.run.protocol and kind == "use":
             raise Crash  # no world has it, so that none of them comes any further
-        if machine.protocol:
+        if machine.run.protocol:
             return None
         return unavailable(machine, device_type, index, site, operation, literal, kind, node=node)
     machine.consulted.add("count" if index else "named")
@@ -307,17 +308,17 @@ def use(
         return unavailable(
             machine, device_type, index, site, operation, literal or asked, kind, node=node, chosen=chosen
         )
-    if machine.worker is not None:
+    if machine.run.worker is not None:
         machine.emit(
             CudaInWorker,
             site,
             error=errors.message("fork"),
             operation=operation,
-            forked=machine.worker.site,
-            by_loader=machine.worker.by_loader,
-            initialised=machine.worker.initialised,
+            forked=machine.run.worker.site,
+            by_loader=machine.run.worker.by_loader,
+            initialised=machine.run.worker.initialised,
         )
-        if not machine.worker.by_loader:
+        if not machine.run.worker.by_loader:
             raise Crash
         return gone(machine)
     initialise(machine, site, operation, kind)
@@ -335,8 +336,8 @@ def some_gpu(machine: Machine, count: int) -> str | None:
 
     A run of its own takes it for the first (`run._explore`), and tells what would be so on any.
     """
-    machine.asked.add(FIRST_GPU)
-    return "cuda:0" if count == 1 or machine.takes_first else None
+    machine.run.asked.add(FIRST_GPU)
+    return "cuda:0" if count == 1 or machine.run.takes_first else None
 
 
 _NO_USE = ("torch.Generator",)
@@ -507,7 +508,7 @@ def note_condition(machine: Machine, value: Value, test: ir.Expr, frame: Frame) 
         machine.emit(
             AvailabilityNotCalled,
             machine.site(test, frame),
-            error=errors.message("no-cuda") if machine.protocol else None,
+            error=errors.message("no-cuda") if machine.run.protocol else None,
             text=source_text(machine, machine.site(test, frame)),
         )
 

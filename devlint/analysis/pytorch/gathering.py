@@ -47,7 +47,7 @@ def needs_number(machine: Machine, value: Tensor, call: Call, error: str) -> Non
     mark = value.origin.find("gathered") if value.rank == 1 and value.origin is not None else None
     if mark is None or value.device == POISON:
         return
-    if machine.trying or not ancestors("RuntimeError").isdisjoint(machine.expected):
+    if machine.run.trying or not ancestors("RuntimeError").isdisjoint(machine.run.expected):
         raise Crash("RuntimeError")
     machine.emit(
         ParallelDevice, machine.site(call.node, call.frame), mark.site, error=f"RuntimeError: {error}", kind="gathered"

@@ -25,7 +25,7 @@ def to_host(
     machine: Machine, value: Tensor, function: str, node: ir.Node, frame: Frame, kind: str, where: ir.Node | None = None
 ) -> None:
     """A tensor is given to code that needs host memory: on CUDA that raises."""
-    machine.elsewhere = True
+    machine.run.elsewhere = True
     if value.device in (None, "cpu", POISON) or value.assumed or is_any_content(value):
         return
     if kind == "library" and is_for_arrays(machine, value, node, frame):
@@ -42,7 +42,7 @@ def to_host(
         function=function,
         kind=kind,
         needs_detach=value.requires_grad is True,
-        within=machine.stack[-1].at.lineno if machine.stack else 0,
+        within=machine.run.stack[-1].at.lineno if machine.run.stack else 0,
     )
     machine.store.set(value, "device", POISON)
 
@@ -90,7 +90,7 @@ def note_wait(machine: Machine, value: Tensor, how: str, node: ir.Node, frame: F
     if (
         Synchronized not in machine.wanted
         or not frame.loops
-        or machine.protocol
+        or machine.run.protocol
         or value.device in (None, "cpu", POISON)
     ):
         return
@@ -102,7 +102,7 @@ def note_wait(machine: Machine, value: Tensor, how: str, node: ir.Node, frame: F
 def pin(machine: Machine, value: Tensor, call: Call) -> Value:
     """A copy in page-locked memory: of dense CPU tensors only."""
     if value.device not in (None, "cpu", POISON) and not value.assumed:
-        if machine.trying:
+        if machine.run.trying:
             raise Crash
         site = machine.site(call.node, call.frame)
         machine.emit(
@@ -115,7 +115,7 @@ def pin(machine: Machine, value: Tensor, call: Call) -> Value:
         return value
     if value.device != "cpu":
         return value
-    if not machine.world.has_cuda and not value.assumed and not machine.path:
+    if not machine.world.has_cuda and not value.assumed and not machine.run.path:
         unavailable(machine, "cuda", None, machine.site(call.node, call.frame), "torch.Tensor.pin_memory", None)
     made = derived(value)
     made.pinned = True

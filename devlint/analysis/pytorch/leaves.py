@@ -129,13 +129,13 @@ def note_replaced(machine: Machine, old: Value | None, copy: Tensor) -> None:
     if move is None or leaf is None or leaf is not old or move.product is not copy or leaf.is_parameter:
         return
     if _is_sure(leaf, copy):
-        machine.store.put(machine.replaced_leaves, leaf, move)
+        machine.store.put(machine.run.replaced_leaves, leaf, move)
 
 
 def note_steps(machine: Machine, leaves: Iterable[Tensor], call: Call) -> None:
     """An optimizer makes a step with leaves: of those that were replaced by copies, the copies stay as they are."""
-    for leaf in leaves if machine.replaced_leaves else ():
-        move = machine.replaced_leaves.get(leaf)
+    for leaf in leaves if machine.run.replaced_leaves else ():
+        move = machine.run.replaced_leaves.get(leaf)
         if move is not None and move.product is not None:
             machine.emit(
                 MovedParameter,

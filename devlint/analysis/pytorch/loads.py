@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 def part_of_load(machine: Machine, value: Unknown) -> Unknown | None:
     """An attribute or item of what was loaded, or of a part of it; None of anything else."""
-    site = machine.loads.get(value) if machine.loads else None
+    site = machine.run.loads.get(value) if machine.run.loads else None
     if site is None:
         return None
     part = Unknown()
-    machine.loads[part] = site
+    machine.run.loads[part] = site
     return part
 
 
@@ -27,22 +27,22 @@ def take_for_data(machine: Machine, value: Value) -> None:
 
     Weights are a dict that a network takes; what was saved from a GPU becomes no array before it is brought back.
     """
-    site = machine.loads.get(value) if isinstance(value, Unknown) else None
+    site = machine.run.loads.get(value) if isinstance(value, Unknown) else None
     if site is not None and site.key not in machine.weight_loads:
         machine.data_loads.add(site.key)
         told = machine.events.pop((LoadWithoutMap, site.key, None, None), None)
         if told is not None:
-            machine.withheld[site.key] = told
+            machine.run.withheld[site.key] = told
 
 
 def take_for_weights(machine: Machine, value: Value | None) -> None:
     """A module takes something, or it is used as one: if it was loaded, or is a part of what was, these are
     weights, whatever else stands beside them."""
-    site = machine.loads.get(value) if isinstance(value, Unknown) else None
+    site = machine.run.loads.get(value) if isinstance(value, Unknown) else None
     if site is None or site.key in machine.weight_loads:
         return
     machine.weight_loads.add(site.key)
     machine.data_loads.discard(site.key)
-    told = machine.withheld.pop(site.key, None)
+    told = machine.run.withheld.pop(site.key, None)
     if told is not None:
         machine.events[LoadWithoutMap, site.key, None, None] = told

@@ -94,7 +94,8 @@ def meet(
     strict, welcome, first = met.strict, met.welcome, met.first
     if met.lost:
         note_lost(machine, met.lost, bool(strict), node)
-    if machine.strayed and not machine.elsewhere and (met.unknown or any(was_lost(part.value) for part in parts)):
+    strays = machine.run.strayed and not machine.run.elsewhere
+    if strays and (met.unknown or any(was_lost(part.value) for part in parts)):
         note_stray(machine, [tensor for tensor, _ in (*strict, *welcome)])
     if met.empty and strict:
         strict = [pair for pair in met.empty if _surely_joined(machine, *pair, strict, frame)] + strict
@@ -166,18 +167,18 @@ def _surely_joined(
     if is_item:
         return False
     if isinstance(written, ir.Name):
-        return not machine.protocol or made_in_entry(machine, tensor.origin)
+        return not machine.run.protocol or made_in_entry(machine, tensor.origin)
     return isinstance(written, ir.Attribute) and is_untouched(machine, tensor, written, frame)
 
 
 def note_lost(machine: Machine, lost: list[ChoiceKey], is_known: bool, node: ir.Node) -> None:
     """Operands met whose devices were lost behind conditions: two of these may be worth a run together."""
-    if not machine.assume:
+    if not machine.run.assume:
         if is_known:
             machine.met.add(node)
         keys = lost
     elif is_known and node not in machine.met:
-        keys = [*machine.assume, *lost]
+        keys = [*machine.run.assume, *lost]
     else:
         return
     for one, other in combinations(dict.fromkeys(keys), 2):
@@ -219,15 +220,15 @@ def clash(
     Raises:
         Crash: inside a `try`, whose handler the program goes to.
     """
-    if machine.takes_first and all(tensor.device != "cpu" for tensor, _ in operands):
+    if machine.run.takes_first and all(tensor.device != "cpu" for tensor, _ in operands):
         _poison(machine, operands)  # it may be the same GPU
         return
-    if machine.trying:
+    if machine.run.trying:
         error = raised or _error(operands, operation, callee)
         if machine.is_caught(error):
             raise Crash(machine.kind_of(error))
-    place = (node, frame, tuple(machine.path)) if frame.loops else None
-    if place in machine.clashed:  # raised here in an earlier round already: no later one is reached
+    place = (node, frame, tuple(machine.run.path)) if frame.loops else None
+    if place in machine.run.clashed:  # raised here in an earlier round already: no later one is reached
         _poison(machine, operands)
         return
     on_cpu = [pair for pair in operands if pair[0].device == "cpu"]
@@ -263,7 +264,7 @@ def clash(
             continue
         _emit(machine, operands, (tensor, part), operation, node, frame, callee, kind, root, raised)
         if place is not None:
-            machine.clashed.add(place)
+            machine.run.clashed.add(place)
         if kind == "attached":
             _poison_late(machine, tensor)
     _poison(machine, operands)
@@ -273,7 +274,7 @@ def _is_made_to_meet(machine: Machine, tensor: Tensor) -> bool:
     """Whether what an entry by protocol runs has made a tensor on the host, and has handed it on to where it meets
     others."""
     origin = tensor.origin
-    if origin is None or origin.kind not in ("factory", "host") or origin.first() in machine.sent:
+    if origin is None or origin.kind not in ("factory", "host") or origin.first() in machine.run.sent:
         return False
     return made_in_entry(machine, origin)
 
@@ -290,7 +291,7 @@ def _poison(machine: Machine, operands: Items[tuple[Tensor, Part]]) -> None:
 def _poison_late(machine: Machine, tensor: Tensor) -> None:
     """Say no more of what else the module was given after that move: to move it later mends all of them."""
     moved = None if tensor.origin is None else tensor.origin.find("owner-moved")
-    for other in machine.late.get(moved.site.key, ()) if moved is not None else ():
+    for other in machine.run.late.get(moved.site.key, ()) if moved is not None else ():
         if other.device != POISON:
             machine.store.set(other, "device", POISON)
 
@@ -426,8 +427,8 @@ def _emit(
         operands=tuple(described),
         guilty=position,
         cause=kind,
-        by_protocol=machine.protocol,
-        unmoved=unmoved_owner(machine, guilty[0]) if kind == "module-input" and not machine.protocol else None,
+        by_protocol=machine.run.protocol,
+        unmoved=unmoved_owner(machine, guilty[0]) if kind == "module-input" and not machine.run.protocol else None,
         declined=gpu_is_declined(machine),
     )
 

@@ -38,11 +38,11 @@ def unavailable(
 ) -> str | None:
     """Tell that this world does not have a device; `error` is what is raised, if that is not torch's own. `chosen`: an
     option of the program says which."""
-    if machine.protocol and not machine.importing:
-        if machine.trying:
+    if machine.run.protocol and not machine.run.importing:
+        if machine.run.trying:
             raise Crash
         return POISON if machine.has_cuda else None
-    if device_type != "cuda" and (machine.path or machine.settled):
+    if device_type != "cuda" and (machine.run.path or machine.run.settled):
         return gone(machine)  # behind a condition that nobody decides stands what is for machines which have it
     state = machine.state
     if state.misled:
@@ -51,7 +51,7 @@ def unavailable(
     if kind == "query" and state.by_launcher and machine.device_count == 0:
         return gone(machine)
     count = machine.device_count
-    running = ((site.path, function) for function in machine.stack)
+    running = ((site.path, function) for function in machine.run.stack)
     if count == 0 and not index and any(_starts_nccl(machine.project, one) for one in running):
         die(machine)
         return POISON
@@ -69,15 +69,15 @@ def unavailable(
         literal=literal,
         operation=operation,
         kind=kind,
-        at_import=machine.importing > 0 and (not machine.path or _is_run_by_import(machine, site)),
+        at_import=machine.run.importing > 0 and (not machine.run.path or _is_run_by_import(machine, site)),
         hidden=hidden,
-        guarded=machine.guards > 0,
+        guarded=machine.run.guards > 0,
         is_option=_is_an_option(machine, literal, index, chosen),
         visible=state.visible_text,
         is_visible_by_option=is_chosen(machine, state.environment.get("CUDA_VISIBLE_DEVICES")),
         cause="" if state.alive or (index and literal) or _writes_index(node, index) else "follows",
         spread=spread(machine, site.path, node, index),
-        within=machine.stack[-1].at.lineno if machine.stack else 0,
+        within=machine.run.stack[-1].at.lineno if machine.run.stack else 0,
     )
     if asks_aside(kind, operation):
         return gone(machine)
@@ -89,7 +89,7 @@ def _is_run_by_import(machine: Machine, site: Site) -> bool:
     """Whether what happens while files are imported is the doing of the file where it stands: at module level, or in
     functions that it calls there. What the module level of another file calls behind options is its users' choice."""
     inside = False
-    for activation in reversed(machine.activations):
+    for activation in reversed(machine.run.activations):
         if activation.frame.namespace.path != site.path:
             return not inside
         inside = True
@@ -146,7 +146,7 @@ def die(machine: Machine) -> None:
     Raises:
         Crash: it is inside a `try`.
     """
-    if machine.trying:
+    if machine.run.trying:
         raise Crash
     machine.store.set(machine.state, "alive", False)
 
@@ -157,7 +157,7 @@ def gone(machine: Machine) -> str:
     Raises:
         Crash: it is inside a `try`.
     """
-    if machine.trying:
+    if machine.run.trying:
         raise Crash
     return POISON
 
@@ -186,7 +186,7 @@ def too_few(machine: Machine, index: int, kind: str, text: str, node: ir.Node, f
     Raises:
         Crash: the program expects the exception.
     """
-    if machine.trying or not ancestors(kind).isdisjoint(machine.expected):
+    if machine.run.trying or not ancestors(kind).isdisjoint(machine.run.expected):
         raise Crash(kind)
     machine.consulted.add("count")
     use_kind: UseKind = "use" if index else "query"
@@ -208,7 +208,7 @@ def read_lost(
     Raises:
         Crash: a handler waits for that.
     """
-    if machine.trying or not ancestors("AttributeError").isdisjoint(machine.expected):
+    if machine.run.trying or not ancestors("AttributeError").isdisjoint(machine.run.expected):
         raise Crash("AttributeError")
     if not lost.told:
         machine.emit(ParallelDevice, machine.site(node, frame), error=error, kind=kind, attribute=name)

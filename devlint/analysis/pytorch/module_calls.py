@@ -59,15 +59,15 @@ def call_module(machine: Machine, value: Instance, call: Call) -> Value:
     assert module is not None
     if machine.state.replaced and calls_elsewhere(machine, value.cls):
         new = forward_in_place(machine, value.cls)
-        if new is None or machine.trace is not None or not _is_as_built(value):
+        if new is None or machine.run.trace is not None or not _is_as_built(value):
             return UNKNOWN
         return invoke(machine, new, call, value, is_forward=True)
-    if module.forward is not None and machine.trace is None and _is_as_built(value):
+    if module.forward is not None and machine.run.trace is None and _is_as_built(value):
         return call_by_row(machine, value, module.forward, call)
     own = value.state.get(TRACE)
-    if own is not None and machine.trace is not own:
+    if own is not None and machine.run.trace is not own:
         return run_traced(machine, own, lambda: call_module(machine, value, call))
-    if own is None and machine.trace is not None and SCRIPTED in value.state:
+    if own is None and machine.run.trace is not None and SCRIPTED in value.state:
         return untraced(machine, lambda: call_module(machine, value, call))
     for hook in value.state.get("forward_pre_hooks") or ():
         call = _run_pre_hook(machine, hook, value, call)
@@ -93,11 +93,11 @@ def _is_as_built(value: Instance) -> bool:
 
 def run_traced(machine: Machine, trace: Trace, run: Callable[[], Value]) -> Value:
     """Run what was traced, with the answers of its trace."""
-    around, machine.trace = machine.trace, trace
+    around, machine.run.trace = machine.run.trace, trace
     try:
         return run()
     finally:
-        machine.trace = around
+        machine.run.trace = around
 
 
 def _run_forward(machine: Machine, value: Instance, call: Call) -> Value:
@@ -114,7 +114,7 @@ def class_forward(machine: Machine, value: Instance, call: Call) -> Value:
     """The forward of a module's class, without hooks."""
     found = find(value.cls, "forward")
     if found is not None and isinstance(found[0], Function):
-        if machine.protocol and isinstance(value.cls, Class):
+        if machine.run.protocol and isinstance(value.cls, Class):
             if any(tensor.device is not None for given in call.values() for tensor in tensors_in(given)):
                 machine.sighted.add(value.cls.node)
             if any(isinstance(given, Tensor) and given.device == "cpu" for given in call.positional):
@@ -310,7 +310,7 @@ def _agreed(machine: Machine, value: Instance, row: Row, call: Call) -> Tensor |
 def _note_served(machine: Machine, given: Tensor, held: Value) -> None:
     """A module has taken a value where it is: that it is there is no fault of who passed it in."""
     if given.origin is not None and isinstance(held, Tensor) and held.device == given.device is not None:
-        machine.served[given.origin] = machine.tick()
+        machine.run.served[given.origin] = machine.tick()
 
 
 def _note_computes(machine: Machine, value: Instance, call: Call) -> None:
@@ -320,7 +320,7 @@ def _note_computes(machine: Machine, value: Instance, call: Call) -> None:
     if (
         not is_table
         and HIDDEN not in value.fields
-        and not any(function.name == "__init__" for function in machine.stack)
+        and not any(function.name == "__init__" for function in machine.run.stack)
     ):
         machine.testify("computes", call.frame)
 

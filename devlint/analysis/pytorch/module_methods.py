@@ -142,7 +142,7 @@ def _registered_as(machine: Machine, value: Instance, name: str) -> Value:
         return found
     assert value.module is not None
     is_open = value.module.unsure or (is_open_class(value.cls) and value.state.get("inner") is None)
-    if machine.trying and not is_open:
+    if machine.run.trying and not is_open:
         raise Crash
     return UNKNOWN
 
@@ -326,7 +326,7 @@ def _register_named(machine: Machine, value: Instance, name: str, call: Call) ->
     field = str(key.value)
     if kind == "parameter" and isinstance(new, Tensor):
         refuse_copy(machine, new, field, "register", call.node, call.frame)
-    machine.grown += kind == "module" and module.device is not None and module.kinds.get(field) != kind
+    machine.run.grown += kind == "module" and module.device is not None and module.kinds.get(field) != kind
     if not (kind == "parameter" and is_none(new)):  # who assigns one later registers it by that
         machine.store.put(module.kinds, field, kind)
     loaded = None if new is None or kind == "module" else loaded_tensor(new)

@@ -67,7 +67,7 @@ def move_module(machine: Machine, instance: Instance, device: str | None, node: 
     """Move a module in place: parameters keep their identity, buffers are replaced; plain attributes stay behind."""
     if device == POISON:
         return
-    mover = Mover(device, node, frame, machine.protocol and not machine.stack, class_name(instance))
+    mover = Mover(device, node, frame, machine.run.protocol and not machine.run.stack, class_name(instance))
     machine.placements += 1
     parts = list(submodules(instance).values())
     own = [part for part in parts if find(part.cls, "_apply") is not None]
@@ -116,7 +116,7 @@ def _replace(machine: Machine, tensor: Tensor, owner: Instance, place: str | int
     if not tensor.is_parameter and isinstance(place, str):
         machine.store.put(owner.fields, place, made)
         if tensor.origin is not None and not made.assumed:
-            machine.sent.add(tensor.origin.first())
+            machine.run.sent.add(tensor.origin.first())
         return
     machine.store.set(tensor, "device", made.device)
     machine.store.set(tensor, "origin", made.origin)
@@ -283,7 +283,7 @@ def _unregistered(value: Value, depth: int = 3) -> Iterator[tuple[Tensor, bool]]
 
 def cast_module(machine: Machine, value: Instance) -> Instance:
     """`module.to(dtype)`, `module.double()`: nothing moves; weights of another type stand in other memory."""
-    for tensor, _, _ in registered(value) if machine.kept else ():
+    for tensor, _, _ in registered(value) if machine.run.kept else ():
         separate(machine, tensor)
     return value
 
@@ -312,7 +312,7 @@ def move(machine: Machine, value: Instance, name: str, call: Call) -> Value:
         if target is None or isinstance(target, External) or constant(target) is None:
             return cast_module(machine, value)
         note_device(machine, target, False)
-        if machine.gives_a_gpu:
+        if machine.run.gives_a_gpu:
             target = as_given(machine, target)
         if isinstance(target, Scalar) and target.kind == "dtype":
             return cast_module(machine, value)

@@ -233,7 +233,7 @@ def register_attribute(
             note_unregistered(machine, value, node, frame)
     if known != (registered_as or None):
         machine.store.put(module.kinds, name, registered_as)
-        machine.grown += registered_as == "module" and module.device is not None
+        machine.run.grown += registered_as == "module" and module.device is not None
     if not registered_as and isinstance(value, (Tensor, Sequence, Mapping, Instance)):
         machine.store.put(module.places, name, machine.site(node, frame))
 
@@ -285,7 +285,7 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
                     assert device is not None
                     return device_of(Tensor(device))
                 return UNKNOWN
-        if machine.protocol and is_given_by_heir(value.cls, name):
+        if machine.run.protocol and is_given_by_heir(value.cls, name):
             return UNKNOWN
         if parallel or not (module.unsure or is_open_class(value.cls) or value.state.get("inner")):
             site = machine.site(node, frame)
@@ -295,7 +295,7 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
                 error=errors.message("no-attribute", type=class_name(value), name=name),
                 text=source_text(machine, machine.site(node.value, frame)) if isinstance(node, ir.Attribute) else "it",
                 class_name=class_name(value),
-                by_protocol=machine.protocol,
+                by_protocol=machine.run.protocol,
             )
     if name == "module":
         _miss_wrapper(machine, value, node, frame)
@@ -308,13 +308,13 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
 def note_wrapped(machine: Machine, value: Instance, node: ir.Node, frame: Frame) -> None:
     """Note that this world has a wrapper where the module inside is asked for."""
     since = _given(machine, value.state["since"]) if "since" in value.state else None
-    note = Wrapped(machine.world.name, _given(machine, machine.path), since)
+    note = Wrapped(machine.world.name, _given(machine, machine.run.path), since)
     machine.project.wrapped.setdefault(machine.site(node, frame).key, set()).add(note)
 
 
 def _given(machine: Machine, path: Iterable[Choice]) -> Way:
     """What was assumed on a way, but for the defaults of options: they hold where nobody asks for them, too."""
-    return way(choice for choice in path if machine.unless_given.get(choice.condition) is not choice.value)
+    return way(choice for choice in path if machine.run.unless_given.get(choice.condition) is not choice.value)
 
 
 _MISSED = "wrapper missed"
@@ -328,10 +328,10 @@ def _miss_wrapper(machine: Machine, value: Instance, node: ir.Node, frame: Frame
     Raises:
         Crash: a handler may be waiting for it.
     """
-    if not is_no_wrapper(value) or (machine.protocol and is_given_by_heir(value.cls, "module")):
+    if not is_no_wrapper(value) or (machine.run.protocol and is_given_by_heir(value.cls, "module")):
         return
     error = errors.message("no-attribute", type=class_name(value), name="module")
-    if machine.trying:
+    if machine.run.trying:
         raise Crash("AttributeError")
     if machine.state.alive and _MISSED not in value.state:
         machine.store.put(value.state, _MISSED, True)
@@ -341,7 +341,7 @@ def _miss_wrapper(machine: Machine, value: Instance, node: ir.Node, frame: Frame
             error=error,
             text=source_text(machine, machine.site(node.value, frame)) if isinstance(node, ir.Attribute) else "it",
             class_name=class_name(value),
-            given=_given(machine, machine.path),
+            given=_given(machine, machine.run.path),
         )
 
 

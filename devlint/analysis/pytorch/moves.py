@@ -133,7 +133,7 @@ def _goes_with_module(source: Tensor) -> bool:
 def _is_decided(machine: Machine, source: Tensor) -> bool:
     """Whether the path has an answer to the condition behind which a tensor was lost: with it the tensor is on one
     side's device, which the run for that answer knows."""
-    return source.device is None and source.behind is not None and source.behind in machine.within
+    return source.device is None and source.behind is not None and source.behind in machine.run.within
 
 
 def forget_dropped(machine: Machine, tensor: Tensor, device: str | None) -> None:
@@ -191,7 +191,7 @@ def _in_copy(result: Value, node: ir.ExprStatement, frame: Frame) -> list[Tensor
 
 def note_transfer(machine: Machine, value: Tensor, device: str | None, call: Call) -> None:
     """A tensor is copied to another device."""
-    if Transfer in machine.wanted and device is not None and value.device is not None and not machine.protocol:
+    if Transfer in machine.wanted and device is not None and value.device is not None and not machine.run.protocol:
         site = machine.site(call.node, call.frame)
         origin = value.origin
         receiver = (
@@ -285,7 +285,7 @@ def note_attached(machine: Machine, owner: Instance, new: Instance, node: ir.Nod
             before = Origin("owner-moved", site, frame, machine.tick(), moved, "", tensor.origin)
             mark = Origin("attached", machine.site(node, frame), frame, machine.tick(), "cpu", "", before)
             machine.store.set(tensor, "origin", mark)
-            machine.late.setdefault(site.key, []).append(tensor)
+            machine.run.late.setdefault(site.key, []).append(tensor)
 
 
 def note_rebound(machine: Machine, node: ir.For, item: Value, iterable: Value, frame: Frame) -> None:
@@ -340,8 +340,8 @@ def note_stored(machine: Machine, value: Value, node: ir.Node, frame: Frame) -> 
     if not isinstance(value, Tensor) or value.origin is None or value.is_parameter or frame.function is None:
         return
     holder: Frame | None = frame if frame.branches or frame.guarded else None
-    if holder is None and machine.activations and frame.function.name != "__init__":
-        caller = machine.activations[-1].call.frame
+    if holder is None and machine.run.activations and frame.function.name != "__init__":
+        caller = machine.run.activations[-1].call.frame
         conditional = caller.branches or caller.guarded
         holder = caller if conditional and caller.function is not None else None
     if holder is not None:

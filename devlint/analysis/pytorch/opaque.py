@@ -84,7 +84,7 @@ def _own_modules(machine: Machine, instance: Instance, bound: dict[str, Any]) ->
 def ask_for_fewer_bits(machine: Machine, given: dict[str, Any]) -> None:
     """`load_in_4bit=True`: these kernels are for GPUs, whoever asks for them has one."""
     asked = any(constant(given.get(name)) is True for name in ("load_in_4bit", "load_in_8bit"))
-    if asked and machine.device_count == 0 and not machine.protocol:
+    if asked and machine.device_count == 0 and not machine.run.protocol:
         die(machine)
 
 
@@ -135,14 +135,14 @@ def forget_place(machine: Machine, value: Instance) -> None:
 def unknown_part(machine: Machine, value: Instance) -> Unknown:
     """What is taken out of an opaque module by a name that no row gives: it may be a module inside."""
     part = Unknown()
-    machine.parts[part] = value
+    machine.run.parts[part] = value
     return part
 
 
 def part_moved(machine: Machine, part: Unknown) -> None:
     """Something was moved of which no more is known than that it may be a module inside of an opaque one."""
-    if part in machine.parts:
-        forget_place(machine, machine.parts[part])
+    if part in machine.run.parts:
+        forget_place(machine, machine.run.parts[part])
 
 
 def attribute_of_opaque(machine: Machine, value: Instance, name: str) -> Value | None:

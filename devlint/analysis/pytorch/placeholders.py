@@ -30,7 +30,7 @@ def is_untouched(machine: Machine, tensor: Tensor, written: ir.Attribute, frame:
         return False
     if owner.fields.get(written.name) is not tensor:
         return False
-    if not machine.protocol and _CALL_NO_HOOKS.issuperset(external_bases(owner.cls)):
+    if not machine.run.protocol and _CALL_NO_HOOKS.issuperset(external_bases(owner.cls)):
         return True
     return _only_grows(machine, owner.cls, written.name)
 

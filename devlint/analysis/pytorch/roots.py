@@ -9,9 +9,9 @@ from devlint.analysis.dispatch import Callback
 from devlint.analysis.domain.origins import Origin
 from devlint.analysis.domain.values import POISON, Array, Instance, Mapping, Sequence, Tensor, Value
 from devlint.analysis.events import CauseKind, Site
-from devlint.analysis.machine import Activation
 from devlint.analysis.pytorch.modules import registered
 from devlint.analysis.pytorch.staleness import is_stale
+from devlint.analysis.running import Activation
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -68,7 +68,7 @@ def trace_root(
     chain = _passing(machine, tensor, origin)
     if chain and origin.kind in ("factory", "host") and _made_by_its_module(machine, origin):
         return "factory", origin.site
-    served = machine.served.get(origin, 0)
+    served = machine.run.served.get(origin, 0)
     if chain and served > chain[-1].tick:
         chain = _passing(machine, tensor, origin, served)
         if not chain:
@@ -76,7 +76,7 @@ def trace_root(
     if origin.kind in ("factory", "host") and not chain:
         made_here = origin.frame is frame or _in_callees(machine, origin, frame)
         if made_here and (frame.function is not None or _in_running_loop(origin, frame)):
-            if origin.first() in machine.sent:
+            if origin.first() in machine.run.sent:
                 return "mixed", site  # it was made there on purpose, and is sent on where it is needed
             return "factory", origin.site
         owner = None if made_here else _owner_call(machine, tensor, unmoved=True)
@@ -85,7 +85,7 @@ def trace_root(
         if not made_here and origin.kind == "factory" and (origin.frame is None or origin.frame is not frame):
             if origin.frame is not None and origin.frame.function is None and frame.function is None:
                 return "mixed", site
-            if origin.first() in machine.sent:
+            if origin.first() in machine.run.sent:
                 return "mixed", site  # a buffer that was moved since, of which something was computed before
             return "factory", origin.site
     if not chain:
@@ -132,7 +132,7 @@ def _was_sent_back(machine: Machine, origin: Origin) -> bool:
     """Whether a function that has ended took a module to the CPU, which others had put on an accelerator."""
     if origin.kind != "module-moved" or origin.device != "cpu" or origin.frame is None or origin.previous is None:
         return False
-    if origin.frame.function is None or any(active.frame is origin.frame for active in machine.activations):
+    if origin.frame.function is None or any(active.frame is origin.frame for active in machine.run.activations):
         return False
     before = origin.previous.find("module-moved", "moved", "placed")
     return before is not None and before.frame is not origin.frame and before.device not in (None, "cpu", POISON)
@@ -144,7 +144,7 @@ def _made_by_its_module(machine: Machine, origin: Origin) -> bool:
     return (
         isinstance(maker, Instance)
         and maker.module is not None
-        and any(active.is_forward and active.receiver is maker for active in machine.activations)
+        and any(active.is_forward and active.receiver is maker for active in machine.run.activations)
     )
 
 
@@ -167,7 +167,7 @@ def _in_callees(machine: Machine, origin: Origin, frame: Frame) -> bool:
 
 def made_in_entry(machine: Machine, origin: Origin | None) -> bool:
     """Whether a value was made by what the running entry has called: nobody else can have put another in its place."""
-    return origin is not None and bool(machine.activations) and origin.tick > machine.activations[0].tick
+    return origin is not None and bool(machine.run.activations) and origin.tick > machine.run.activations[0].tick
 
 
 def _in_running_loop(origin: Origin, frame: Frame) -> bool:
@@ -181,7 +181,7 @@ def _in_running_loop(origin: Origin, frame: Frame) -> bool:
 def _passing(machine: Machine, tensor: Tensor, origin: Origin, since: int = 0) -> list[Activation]:
     """The calls that passed the value down to where it is, innermost first, of those begun since then."""
     found: list[Activation] = []
-    for activation in reversed(machine.activations):
+    for activation in reversed(machine.run.activations):
         if activation.tick < since or not _passes(activation, tensor, origin):
             break
         found.append(activation)
@@ -245,7 +245,7 @@ def _owners(machine: Machine, parameter: Tensor, computed: bool) -> Iterator[tup
     `computed`: also those that own what it was computed from alone.
     """
     origin = parameter.origin if computed else None
-    for activation in machine.activations:
+    for activation in machine.run.activations:
         receiver = activation.receiver
         if (activation.is_forward or computed) and isinstance(receiver, Instance) and receiver.module is not None:
             tensors = [tensor for tensor, _, _ in registered(receiver)]

@@ -316,7 +316,7 @@ def _meet_index(machine: Machine, parts: list[Part], node: ir.Node, frame: Frame
 
 def demand_cpu(machine: Machine, row: Row, name: str, value: Value, where: ir.Node | None, call: Call) -> None:
     """An argument that must be on the CPU if it is a tensor; numbers in a list are brought there by torch itself."""
-    machine.elsewhere = True
+    machine.run.elsewhere = True
     if isinstance(value, Tensor):
         refuse_accelerator(machine, value, row.name.rpartition(".")[2], name, where, call)
 
@@ -334,7 +334,7 @@ def refuse_accelerator(
     """Tell that an argument is on an accelerator, if it is, where only the CPU is welcome."""
     if tensor.device in (None, "cpu", POISON) or tensor.assumed:
         return
-    if machine.trying:
+    if machine.run.trying:
         raise Crash
     site = machine.site(call.node, call.frame)
     machine.emit(
@@ -362,11 +362,11 @@ def check_generator(
     have been given, if that is elsewhere."""
     if not isinstance(generator, Instance):
         return True
-    machine.elsewhere = True
+    machine.run.elsewhere = True
     has = generator.state.get("device")
     if not isinstance(has, str) or has == POISON or has.partition(":")[0] == device.partition(":")[0]:
         return True
-    if machine.trying:
+    if machine.run.trying:
         raise Crash
     machine.emit(
         GeneratorDevice,

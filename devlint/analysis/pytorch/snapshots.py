@@ -30,8 +30,8 @@ def kept_on_cpu(machine: Machine, value: Tensor, call: Call) -> Tensor:
     made.requires_grad, made.size = value.requires_grad, value.size
     made.shared = Shared(value.shared.of, machine.site(call.node, call.frame))
     weight = id(value.shared.of)
-    machine.store.put(machine.kept, weight, {**machine.kept.get(weight, {}), id(made.shared): made.shared})
-    machine.weighed = True  # a later round of the loop around may keep nothing, and change the weights
+    machine.store.put(machine.run.kept, weight, {**machine.run.kept.get(weight, {}), id(made.shared): made.shared})
+    machine.run.weighed = True  # a later round of the loop around may keep nothing, and change the weights
     return made
 
 
@@ -45,15 +45,15 @@ def only_names_cpu(call: Call) -> bool:
 
 def note_changed(machine: Machine, weights: Iterable[Tensor]) -> None:
     """Weights are changed in place: what was kept of them, and no copy, changes too."""
-    for weight in weights if machine.kept else ():
-        for shared in machine.kept.get(id(weight), {}).values():
+    for weight in weights if machine.run.kept else ():
+        for shared in machine.run.kept.get(id(weight), {}).values():
             if not shared.is_stale:
                 machine.store.set(shared, "is_stale", True)
 
 
 def separate(machine: Machine, weight: Tensor) -> None:
     """A weight gets other memory: what was kept of it stays as it is."""
-    for shared in machine.kept.get(id(weight), {}).values() if machine.kept else ():
+    for shared in machine.run.kept.get(id(weight), {}).values() if machine.run.kept else ():
         if shared.site is not None:
             machine.store.set(shared, "site", None)
 
@@ -61,7 +61,7 @@ def separate(machine: Machine, weight: Tensor) -> None:
 def note_loaded(machine: Machine, kept: Value | None, weights: list[Tensor], call: Call) -> None:
     """What was kept is loaded into a module with these weights: are they other ones by now? What else is loaded changes
     them."""
-    if not machine.kept:
+    if not machine.run.kept:
         return
     ours = {id(tensor) for tensor in weights}
     held = _shared_in(NONE if kept is None else present(kept))
@@ -83,7 +83,7 @@ def note_copied(machine: Machine, target: Tensor, source: Value | None, call: Ca
 def note_saved(machine: Machine, saved: Value | None, call: Call) -> None:
     """What was kept is saved, by itself or in a dict: have the weights changed? In a loop that may be done only
     in rounds that have just kept them."""
-    if machine.kept and isinstance(saved, Mapping) and not call.frame.loops:
+    if machine.run.kept and isinstance(saved, Mapping) and not call.frame.loops:
         parts = [saved, *map(present, saved.items.values())]
         _tell_first([shared for part in parts for shared in _shared_in(part)], "saved", machine, call)
 

@@ -33,7 +33,7 @@ def is_stale(machine: Machine, tensor: Tensor) -> bool:
     cached = origin if origin.holder is not None else origin.previous if in_module else None
     if cached is None or cached.holder is None or cached.holder.function is None:
         return False
-    return machine.latest.get(cached.holder.function, 0) > cached.holder.tick and not _is_replaced(cached)
+    return machine.run.latest.get(cached.holder.function, 0) > cached.holder.tick and not _is_replaced(cached)
 
 
 def stale_ones(machine: Machine, operands: Items[tuple[Tensor, Part]]) -> Items[tuple[Tensor, Part]]:
@@ -44,7 +44,7 @@ def stale_ones(machine: Machine, operands: Items[tuple[Tensor, Part]]) -> Items[
         cached = None if tensor.origin is None else tensor.origin.cached()
         if cached is None or cached.holder is None or cached.holder.function is None or tensor.device == "cpu":
             continue
-        began = machine.latest.get(cached.holder.function, 0)
+        began = machine.run.latest.get(cached.holder.function, 0)
         if any(_is_fresh(other.origin, began) for other, _ in operands if other.device == "cpu"):
             return []
     return stale

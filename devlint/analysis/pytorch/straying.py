@@ -23,4 +23,4 @@ def note_stray(machine: Machine, tensors: Iterable[Tensor]) -> None:
     """Tensors come to something of which nobody knows where it is: in a run that knows it, one that is elsewhere than
     by protocol, and no number, may not agree with that."""
     if any(tensor.device not in (None, machine.accelerator) and tensor.rank != 0 for tensor in tensors):
-        machine.elsewhere = True
+        machine.run.elsewhere = True

@@ -101,7 +101,7 @@ def method_to(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
         return made
     if isinstance(target, Tensor):
         return moved(machine, value, _device_of_other(machine, target, call), call)
-    if target is not None and machine.gives_a_gpu:
+    if target is not None and machine.run.gives_a_gpu:
         target = as_given(machine, target)
     if isinstance(target, Unknown) and given_device(machine, target) is None:
         note_device(machine, target, False)
@@ -117,7 +117,7 @@ def method_to(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
         return kept_on_cpu(machine, value, call)
     again = device == value.device == "cpu" and machine.world.has_cuda
     result = _put_again(machine, value, call) if again else moved(machine, value, device, call)
-    if not again and machine.trace is not None and result is not value and result.origin is not None:
+    if not again and machine.run.trace is not None and result is not value and result.origin is not None:
         result.origin = machine.frozen(target, result.origin, call.frame)
     dtype = call.argument(1, "dtype")
     if isinstance(dtype, External) or (isinstance(dtype, Scalar) and dtype.kind == "dtype"):
@@ -130,8 +130,8 @@ def method_to(machine: Machine, value: Tensor, call: Call, name: str) -> Value:
 
 def _device_of_other(machine: Machine, other: Tensor, call: Call) -> str | None:
     """Where another tensor is, which a trace has frozen."""
-    if machine.trace is not None:
-        answer = machine.trace.answer(call.node, device_of(other))
+    if machine.run.trace is not None:
+        answer = machine.run.trace.answer(call.node, device_of(other))
         return str(answer) if isinstance(answer, DeviceValue) else None
     return None if is_any_content(other) else other.device
 
@@ -141,7 +141,7 @@ def method_cuda(machine: Machine, value: Tensor, call: Call, name: str) -> Value
     """`tensor.cuda(device)`."""
     target = call.given(0, "device")
     if isinstance(target, (Unknown, Scalar)):
-        if machine.device_count == 0 and not machine.protocol:
+        if machine.device_count == 0 and not machine.run.protocol:
             device = use(machine, "cuda", None, call.node, call.frame, ".cuda")
             return Tensor(device, value.rank)
         some = None
@@ -174,7 +174,7 @@ def method_type(machine: Machine, value: Tensor, call: Call, name: str) -> Value
         if call.open:
             return UNKNOWN
         name_of_type = _type_name(machine, value)
-        return name_of_type if machine.trace is None else machine.trace.answer(call.node, name_of_type)
+        return name_of_type if machine.run.trace is None else machine.run.trace.answer(call.node, name_of_type)
     if isinstance(target, Scalar) and target.among is not None:
         return _type_of_another(machine, value, target.among, call)
     path = target.path if isinstance(target, External) else target.value if isinstance(target, Const) else None
@@ -285,9 +285,9 @@ def moved(machine: Machine, value: Tensor, device: str | None, call: Call, note:
     if value.device in ("cpu", None) and device not in ("cpu", POISON) and not _is_asynchronous(call):
         let_arrive(machine)  # the host waits in this direction, too
     if value.origin is not None and not call.unused:
-        machine.sent.add(value.origin.first())
+        machine.run.sent.add(value.origin.first())
         if value.device == "cpu" and device not in (None, POISON):
-            machine.served[value.origin] = machine.tick()  # who has both from here on makes the mistake
+            machine.run.served[value.origin] = machine.tick()  # who has both from here on makes the mistake
     made = Tensor(
         device,
         value.rank,
@@ -365,7 +365,7 @@ def method_numpy(machine: Machine, value: Tensor, call: Call, name: str) -> Valu
         else None
     )
     to_host(machine, value, ".numpy()", call.node, call.frame, "numpy", receiver)
-    if not machine.protocol:  # a view of its memory: callers out of sight may wait before they read it
+    if not machine.run.protocol:  # a view of its memory: callers out of sight may wait before they read it
         read_pending(machine, value, ".numpy()", call.node, call.frame)
     return Array(value.rank, value if value.device == "cpu" else None)
 
@@ -388,7 +388,7 @@ def method_get_device(machine: Machine, value: Tensor, call: Call, name: str) ->
         answer = Const(-1, machine.site(call.node, call.frame))
     elif value.device is not None and value.device.startswith("cuda:"):
         answer = Const(int(value.device[5:]), None)
-    return answer if machine.trace is None else machine.trace.answer(call.node, answer)
+    return answer if machine.run.trace is None else machine.run.trace.answer(call.node, answer)
 
 
 @on(METHODS, "size")

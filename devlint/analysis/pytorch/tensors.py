@@ -60,7 +60,7 @@ def tensor_attribute(machine: Machine, value: Tensor, name: str, node: ir.Node, 
         return own
     if name in ("device", "is_cuda", "is_cpu"):
         answer = _where(machine, value, name)
-        return answer if machine.trace is None else machine.trace.answer(node, answer)
+        return answer if machine.run.trace is None else machine.run.trace.answer(node, answer)
     if name == "data":
         return _content(value) if value.is_parameter else value
     if name == "shape":

@@ -1,0 +1,166 @@
+"""One run of one entry point: what is assumed in it, where it is, and what it has seen so far.
+
+The machine (`machine.py`) is one world's; its `run` is begun anew for each entry point and for each answer to a
+condition. An import that a run comes to is a run of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from devlint.analysis.dispatch import Call
+    from devlint.analysis.domain.origins import Origin
+    from devlint.analysis.domain.values import Function, Instance, Shared, Tensor, Unknown, Value
+    from devlint.analysis.events import Choice, Event, Site
+    from devlint.analysis.flow.choices import ChoiceKey
+    from devlint.analysis.frames import Frame
+    from devlint.analysis.state import Trace, Worker
+    from devlint.syntax import ir
+    from devlint.worlds import World
+
+
+class Activation:
+    """A user call on the stack: when it began, the call (with the caller's frame), the activation's own frame, and
+    whether it is the forward of a module that was called."""
+
+    __slots__ = ("tick", "call", "frame", "is_forward", "receiver")
+
+    def __init__(self, tick: int, call: Call, frame: Frame, is_forward: bool, receiver: Value | None) -> None:
+        self.tick = tick
+        self.call = call
+        self.frame = frame
+        self.is_forward = is_forward
+        self.receiver = receiver
+
+
+FIRST_GPU: Final = ("the number of a GPU that is not known", "is 0")
+"""What is assumed in a run that takes GPUs of which nobody knows the number for the first."""
+
+VARIES: Final = ("the answer to a condition on data", "is that of the first alone")
+"""What is assumed in a further run: what is assumed of the other condition holds for what it asks first."""
+
+ON_THE_CPU: Final = ("an option whose default is a GPU", "is the CPU")
+"""What is assumed in a further run where there is no GPU: the user of a program says that it is to stay on the CPU."""
+
+IS_A_GPU: Final = "is a GPU"
+"""What is assumed in a further run of a setting of the user's, by its name (`users_devices.py`)."""
+
+
+class Run:
+    """What belongs to one run of one entry point.
+
+    The budget is what functions and loops get their shares of; the run ends at the limit, which is the budget unless a
+    longer one is given. Both are counted in steps of evaluation.
+    """
+
+    def __init__(self, world: World, budget: int, assume: dict[ChoiceKey, bool], limit: int = 0) -> None:
+        self.steps = 0
+        self.budget = budget
+        self.limit = limit or budget
+        self.assume = assume
+        self.takes_first = FIRST_GPU in assume
+        """Whether this run takes a GPU of which nobody knows the number for the first of several."""
+        self.is_on_the_cpu = ON_THE_CPU in assume
+        self.varies = VARIES in assume
+        self.gives_a_gpu = any(key.__class__ is tuple and key[1] == IS_A_GPU for key in assume)
+        """Whether this run gives a GPU to settings that name a device."""
+        self.data_asked: dict[ChoiceKey, list[list[Value]]] = {}
+        """Of which data conditions were asked: of the first, and of others."""
+        self.has_arguments = any(isinstance(key, str) and "sys.argv" in key for key in assume)
+        self.defaults: dict[ChoiceKey, bool] = {}
+        """Answers that were taken because the program is started without arguments."""
+        self.promoted: dict[ChoiceKey, Choice] = {}
+        self.offered: dict[str, str] = {}
+        """Values that options of the program offer besides their defaults, by what is assumed where one is given."""
+        self.unlikely: dict[ChoiceKey, bool] = {}
+        """Of the questions whether something is None, whether all ask what a call gave of which nothing is known."""
+        self.joint: dict[ChoiceKey, list[dict[ChoiceKey, bool]]] = {}
+        """What settles conditions of several undecided parts, by the first of these."""
+        self.asked: set[ChoiceKey] = set()
+        self.handed: list[Function] = []
+        """Functions that were made in this run, and that libraries were given."""
+        self.path: list[Choice] = []
+        self.home: str | None = None
+        self.proved: dict[str, bool] = {}
+        """Which flags of the user's the conditions around have answered, by their names."""
+        self.given_device: str | None = "cuda:0" if world.has_cuda else "cpu"
+        """What an entry point by protocol is given where it is given a device; None where nobody knows."""
+        self.abroad = 0
+        self.left_at: int | None = None
+        self.trying: tuple[frozenset[str], ...] = ()
+        """What each handler around would catch of what torch raises about devices."""
+        self.telling = 0
+        """How many of the handlers around, of which each would catch a device error, only tell of it and go on."""
+        self.expected: list[str] = []
+        self.quiet = self.texts = 0
+        self.stack: list[ir.Function] = []
+        self.activations: list[Activation] = []
+        self.contexts: dict[ir.Function, tuple[int, int, int]] = {}
+        """How often functions were run in this run, the steps that they took, and those of them in descents."""
+        self.replica_failed = False
+        """Whether the running replica of a DataParallel has raised, and that was told."""
+        self.kept: dict[int, dict[int, Shared]] = {}
+        """What was kept of weights by moves that copied nothing, by the weight; both by identity."""
+        self.replaced_leaves: dict[Tensor, Origin] = {}
+        """The moves by which leaves were replaced by their copies, by the leaf."""
+        self.cuts = 0
+        """How many calls a bound has left out."""
+        self.latest: dict[ir.Function, int] = {}
+        """When each function was last called by another than itself."""
+        self.settled: dict[ChoiceKey, bool] = {}
+        self.within: dict[ChoiceKey, bool] = {}
+        """The named conditions inside whose sides the run is, with their answers."""
+        self.memo: dict[Any, Any] = {}
+        self.worker: Worker | None = None
+        self.trace: Trace | None = None
+        self.protocol = False
+        self.importing = 0
+        self.elsewhere = False
+        """Whether this run has named another place than that where all is by protocol, or the host reads what it is not
+        known to have; or whether what it put there met something of which nobody knows where it is."""
+        self.strayed = False
+        """Whether this run has put a tensor elsewhere than where all is by protocol."""
+        self.building = False
+        """Whether an instance is being built by protocol."""
+        self.built_on_cpu = False
+        """Whether something was put on the CPU while an instance was built by protocol."""
+        self.weighed = False
+        """Whether a condition was decided by numbers, so that it may have another answer in another round."""
+        self.weighs: frozenset[str] = frozenset()
+        """The names of which such conditions in the running loops are made, where they are made of names alone."""
+        self.staying: list[tuple[Any, str, Tensor, str | None]] = []
+        """The tensors that the sides of such conditions gave to names, and where they were: they are to stay there."""
+        self.passing = False
+        """Whether one was of which the other answer makes no difference."""
+        self.clashed: set[tuple[ir.Node, Frame, tuple[Choice, ...]]] = set()
+        self.guards = self.doubts = 0
+        self.served: dict[Origin, int] = {}
+        """When tensors were last given to what stands elsewhere. It says who is blamed, so that it isn't undone: a side
+        of a branch that only does this leaves nothing behind."""
+        self.loads: dict[Unknown, Site] = {}
+        """What was loaded from files that this run doesn't know, and where."""
+        self.withheld: dict[tuple[str, int, int], Event] = {}
+        """What was told of loads, and taken back, by where they stand."""
+        self.parts: dict[Unknown, Instance] = {}
+        """What was taken out of modules of other libraries by names that no row gives, and the module."""
+        self.connective: ir.Bool | None = None
+        self.branching: ir.If | None = None
+        self.missed: ir.Compare | None = None
+        self.raised = ""
+        """The dotted name of the exception that the program raised last: of a class of its own, that of the nearest
+        base that is a builtin or of a library."""
+        self.thrown: Value | None = None
+        """The exception of the program's own that is on its way to a handler."""
+        self.vouched: set[ChoiceKey] = set()
+        self.late: dict[tuple[str, int, int], list[Tensor]] = {}
+        """The parameters that a module was given after it had been moved, by the place of the move."""
+        self.sent: set[Origin] = set()
+        """Where tensors began that the program itself has sent to another device."""
+        self.one_sided: set[tuple[str, int, int]] = set()
+        """Where the conditions stand of which the program survives one answer alone."""
+        self.unless_given: dict[ChoiceKey, bool | None] = {}
+        """What options are that nobody gives."""
+        self.round_began = 0
+        self.grown = 0
+        """How often a module that had been moved was given another."""
