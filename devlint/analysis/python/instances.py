@@ -49,6 +49,7 @@ from devlint.analysis.models import distributions, library
 from devlint.analysis.python.attribute_dicts import HELD, keep_in_dict, replace_dict
 from devlint.analysis.python.classes import annotations_of, ask, bind, construct, initialise_external
 from devlint.analysis.python.descriptors import comes_first, write
+from devlint.analysis.python.metaclasses import metaclass_of
 from devlint.analysis.python.parsed_options import is_whole
 from devlint.analysis.python.replacing import replaced
 from devlint.analysis.python.sequences import sequence_item
@@ -71,6 +72,7 @@ from devlint.analysis.pytorch.modules import (
     replace_table,
     table_of,
 )
+from devlint.analysis.pytorch.placeholders import was_replaced
 from devlint.analysis.signals import Crash
 from devlint.analysis.state import SCRIPTED, TRACE
 from devlint.semantics import errors
@@ -94,6 +96,8 @@ def instance_attribute(machine: Machine, value: Instance, name: str, node: ir.No
     if field is not None and not comes_first(value, name):
         if name == "module" and value.module is not None:
             note_wrapped(machine, value, node, frame)
+        if field.__class__ is Tensor and was_replaced(machine, value, name, field):
+            return Tensor(None)
         return field
     found = find(value.cls, name)
     if found is not None:
@@ -383,6 +387,9 @@ def super_attribute(machine: Machine, value: Super, name: str, node: ir.Node, fr
     cls = receiver.cls if isinstance(receiver, Instance) else receiver
     if not isinstance(cls, Class):
         return UNKNOWN
+    if isinstance(receiver, Class) and value.owner not in mro(cls):
+        metaclass = metaclass_of(cls)  # of which the class is an object
+        cls = metaclass if metaclass is not None and value.owner in mro(metaclass) else cls
     for ancestor in _ancestors_after(cls, value.owner):
         if isinstance(ancestor, Class) and name in ancestor.fields:
             if name == "__new__":

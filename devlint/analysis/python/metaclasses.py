@@ -40,10 +40,16 @@ def inherit_metaclass(cls: Class) -> None:
             cls.properties.setdefault(_METACLASS, base.properties[_METACLASS])
 
 
+def metaclass_of(cls: Class) -> Class | None:
+    """The metaclass of a class, where the program has one of its own for it."""
+    metaclass = cls.properties.get(_METACLASS)
+    return metaclass if isinstance(metaclass, Class) else None
+
+
 def attribute_of_metaclass(cls: Class, name: str) -> Value | None:
     """What a class has from its metaclass; None if nothing that is known."""
-    metaclass = cls.properties.get(_METACLASS)
-    found = find(metaclass, name) if isinstance(metaclass, Class) else None
+    metaclass = metaclass_of(cls)
+    found = None if metaclass is None else find(metaclass, name)
     if found is None:
         return None
     return Bound(found[0], cls) if isinstance(found[0], Function) else found[0]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.domain.ancestry import external_bases, mro
 from devlint.analysis.domain.values import Class, Function, Instance, Tensor
 from devlint.analysis.flow.visiting import held
+from devlint.analysis.pytorch.roots import made_in_entry
 from devlint.syntax import ir
 from devlint.syntax.walk import last_name, walk
 
@@ -33,6 +34,16 @@ def is_untouched(machine: Machine, tensor: Tensor, written: ir.Attribute, frame:
     if not machine.run.protocol and _CALL_NO_HOOKS.issuperset(external_bases(owner.cls)):
         return True
     return _only_grows(machine, owner.cls, written.name)
+
+
+def was_replaced(machine: Machine, owner: Instance, name: str, tensor: Tensor) -> bool:
+    """Whether an empty tensor that a constructor has put into an attribute only keeps the place free: an entry by
+    protocol comes to it before the method that fills it, which no program does."""
+    if tensor.size != 0 or not machine.protocol or not isinstance(owner.cls, Class):
+        return False
+    if owner.module is not None and owner.module.kinds.get(name):
+        return False
+    return not made_in_entry(machine, tensor.origin) and not _only_grows(machine, owner.cls, name)
 
 
 def forget_placeholder(machine: Machine, asked: ir.Expr, other: ir.Expr, frame: Frame) -> None:
