@@ -28,7 +28,7 @@ class Changed:
     names: Mapping[str, str]
 
 
-_REFLECTION = frozenset({"globals", "locals", "vars", "eval", "exec", "dir"})
+_REFLECTION = frozenset({"globals", "locals", "vars", "eval", "exec", "dir", "store_attr"})
 _Edit = tuple[int, int, int, str]
 """Row, first and last column (UTF-8 bytes), new text."""
 

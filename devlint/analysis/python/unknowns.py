@@ -50,6 +50,7 @@ from devlint.analysis.domain.values import (
 )
 from devlint.analysis.flow.users_devices import as_given
 from devlint.analysis.programs.handed import hand_over
+from devlint.analysis.programs.outsiders import let_callbacks_move
 from devlint.analysis.python.constants import scalar_result, text_result
 from devlint.analysis.python.lacking import LACKED, read_lacking
 from devlint.analysis.pytorch.devices import is_device_like, resolve, use
@@ -229,6 +230,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     if name in _READ_BY_HOST or (name in _MOVES and call.unused):
         machine.run.elsewhere = True
     hand_over(machine, call.values())
+    let_callbacks_move(machine, call.values(), call.frame)
     _note_strays(machine, value, call.values())
     if value in machine.run.parts:
         if name in _MOVES:
@@ -258,6 +260,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
 @on(CALL, Unknown)
 def unknown_called(machine: Machine, value: Unknown, call: Call) -> Value:
     """`f(...)` of which nothing is known."""
+    let_callbacks_move(machine, call.values(), call.frame)
     _note_strays(machine, value, call.values())
     if value is IN_TEXT:
         for given in call.values():  # it may move them, or let them move their inputs
