@@ -17,6 +17,7 @@ from devlint.analysis.domain.values import (
     Sequence,
     Tensor,
     Value,
+    constant,
     is_none,
     present,
 )
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 METRIC: Final = "torchmetrics.Metric"
+_ADDS_NUMBERS: Final = "adds numbers"
 _BUILT: Final = "built"
 """Under this key of its state, a collection keeps the mark of where it was built."""
 
@@ -46,7 +48,31 @@ def construct(machine: Machine, path: str, call: Call) -> Value:
     state = Tensor("cpu", 64, machine.origin("metric-state", call.node, call.frame, "cpu", "state"))
     made.module.kinds["state"] = "buffer"
     made.fields["state"] = state
+    made.state[_ADDS_NUMBERS] = _adds_numbers(path, call)
     return made
+
+
+_COUNTED: Final = (
+    "Accuracy",
+    "F1Score",
+    "FBetaScore",
+    "HammingDistance",
+    "Precision",
+    "Recall",
+    "Specificity",
+    "StatScores",
+)
+
+
+def _adds_numbers(path: str, call: Call) -> bool:
+    """Whether a metric adds what has no dimensions to its state, which may come from the CPU: the counts of two classes
+    (torchmetrics 1.9, functional/classification/stat_scores.py)."""
+    name = path.rpartition(".")[2]
+    if "multidim_average" in call.keywords:
+        return False
+    if name.startswith("Binary"):
+        return name.removeprefix("Binary") in _COUNTED
+    return name in _COUNTED and constant(call.argument(0, "task")) == "binary"
 
 
 # -- collections
@@ -151,6 +177,8 @@ def _takes(machine: Machine, value: Instance, call: Call) -> bool:
     """Whether an update goes well, for all that is known; tell where it does not."""
     states = list(_states(value))
     inputs = [tensor for given in call.values() for tensor in tensors_in(given)]
+    if value.state.get(_ADDS_NUMBERS) and all(tensor.device == "cpu" for tensor in inputs):
+        return True
     for name, state in states:
         for tensor in inputs:
             if state.device not in (None, POISON) and tensor.device not in (None, POISON, state.device):
