@@ -458,7 +458,7 @@ def unbound(value: Scalar) -> Scalar:
 
 
 def _may_be_number(tensor: Tensor) -> bool:
-    return tensor.is_element or tensor.rank == 0
+    return (tensor.is_element and tensor.rank is None) or tensor.rank == 0
 
 
 def _is_index(value: Value) -> bool:

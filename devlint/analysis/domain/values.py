@@ -218,7 +218,8 @@ class Tensor(Value):
     `pending`: for a non-blocking copy to the host, the number of synchronizations there had been.
     `requires_grad`: True, False or None. `dtype`: `torch.float32` or None. `pinned`: in page-locked host memory.
     `base`: the tensor of which this is a view, by indexing. `is_element`: taken by a number out of a tensor of unknown
-    rank, so that it may have no dimensions left. `attributes`: what the program itself set on it (replaced, never
+    rank, so that it may have no dimensions left, or an index found along a dimension, of which there may be one only.
+    `attributes`: what the program itself set on it (replaced, never
     mutated). `keeps_grad`: a backward pass may leave its gradient in `.grad`, as that of a leaf. `sides`: for an item
     of a list that grows in a loop, the tensors that it is in rounds that went one way or the other. `behind`: the
     condition behind which its device was lost by a join. `shared`: the weight of a module whose memory this is.

@@ -169,7 +169,7 @@ def assign_array_item(machine: Machine, value: Array, index: Value, new: Value, 
 def _convert_index(machine: Machine, index: Value, node: ir.Node, frame: Frame) -> None:
     """Tensors among the indices are converted, but for one that is a number, or may be, which is asked for it."""
     for part in _index_parts(index):
-        if isinstance(part, Tensor) and part.rank not in (0, None) and part.size != 1:
+        if isinstance(part, Tensor) and part.rank not in (0, None) and part.size != 1 and not part.is_element:
             to_host(machine, part, "numpy indexing", node, frame, "library")
 
 

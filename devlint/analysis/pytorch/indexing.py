@@ -88,7 +88,7 @@ def _first(index: Value) -> Value:
 
 def _is_number(index: Tensor) -> bool:
     """Whether an index has no dimensions, or may have none: it is then read as a number, wherever it is."""
-    return index.is_element or (index.rank == 0 and index.dtype != "torch.bool")
+    return (index.is_element and index.rank is None) or (index.rank == 0 and index.dtype != "torch.bool")
 
 
 def clash_index(machine: Machine, value: Tensor, used: Tensor, node: ir.Node, frame: Frame) -> None:

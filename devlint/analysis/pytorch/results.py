@@ -223,6 +223,10 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
             made.size = ANY_SIZE
         elif row.rank == "more":
             made.size = 1 if constant(bound.get("dim")) == 0 else None
+    if row.short in _OF_DIMENSIONS and "dim" in bound:  # of one column, or of the one image of a batch, there is one
+        found = made.fields.get("indices") if isinstance(made, Instance) else made
+        if isinstance(found, Tensor):
+            found.is_element = True
     picks = "picks" in row.flags and result in (row.result, "tensors")
     follows = main.requires_grad is False and may_require_grad(bound.values())
     if picks or follows:
@@ -289,6 +293,7 @@ def _form(row: Row, bound: dict[str, Any]) -> str:
 _RESHAPED = frozenset({"some", "unknown", "kept", "more", "less", "flat", "squeezed", "along"})
 """Ranks of what is given another form, and stays empty if it was."""
 _NO_TENSORS = frozenset({"none", "scalar", "bool", "string", "list", "shape", "dtype", "device"})
+_OF_DIMENSIONS = frozenset({"argmax", "argmin", "max", "min"})
 _TURNS = frozenset(
     "adjoint constant_pad_nd moveaxis movedim multinomial narrow narrow_copy permute rot90 split swapaxes swapaxes_ "
     "swapdims swapdims_ t t_ tensor_split topk transpose transpose_ unravel_index T mT H mH".split()

@@ -215,7 +215,7 @@ def _may_follow(main: Tensor, left: Value, right: Value) -> bool:
         nowhere = other.device is None
     else:
         nowhere = isinstance(other, Unknown) and not isinstance(other, Host) and other.path is None
-    return nowhere and (main.is_element or main.rank == 0)
+    return nowhere and ((main.is_element and main.rank is None) or main.rank == 0)
 
 
 def _meet_array(machine: Machine, left: Value, right: Value, node: ir.Node, frame: Frame) -> Value:
