@@ -39,7 +39,7 @@ def is_untouched(machine: Machine, tensor: Tensor, written: ir.Attribute, frame:
 def was_replaced(machine: Machine, owner: Instance, name: str, tensor: Tensor) -> bool:
     """Whether an empty tensor that a constructor has put into an attribute only keeps the place free: an entry by
     protocol comes to it before the method that fills it, which no program does."""
-    if tensor.size != 0 or not machine.protocol or not isinstance(owner.cls, Class):
+    if tensor.size != 0 or not machine.run.protocol or not isinstance(owner.cls, Class):
         return False
     if owner.module is not None and owner.module.kinds.get(name):
         return False

@@ -193,7 +193,7 @@ def method_type(machine: Machine, value: Tensor, call: Call, name: str) -> Value
 
 def _cast(value: Tensor, dtype: str | None) -> Tensor:
     made = derived(value)
-    made.dtype = dtype
+    made.dtype, made.size = dtype, value.size
     return made
 
 
