@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from devlint.analysis.access import path_of
 from devlint.analysis.domain.values import (
     BOOL,
     FOLLOWS,
@@ -123,6 +124,7 @@ def _compared(
         _asked_both_ways(machine.run.connective, node)
         or _only_moves(machine.run.branching, node)
         or _is_moved_behind(machine.run.branching, node, frame)
+        or _only_seeds(machine, machine.run.branching, node, frame)
         or (kind == "index" and _gives_index(machine.run.branching, node))
     ):
         return
@@ -159,6 +161,20 @@ def _only_moves(branch: ir.If | None, node: ir.Compare) -> bool:
         and statement.value.function.name == "to"
         for statement in branch.body
     )
+
+
+def _only_seeds(machine: Machine, branch: ir.If | None, node: ir.Compare, frame: Frame) -> bool:
+    """Whether all that hangs on an answer that is always true are seeds for CUDA, which ask for no GPU."""
+    if branch is None or branch.test is not node or node.operator != "!=" or branch.orelse:
+        return False
+    for statement in branch.body:
+        call = statement.value if isinstance(statement, ir.ExprStatement) else None
+        if not isinstance(call, ir.Call) or path_of(machine.evaluate(call.function, frame)) not in _SEEDS:
+            return False
+    return True
+
+
+_SEEDS = frozenset({"torch.cuda.manual_seed", "torch.cuda.manual_seed_all"})
 
 
 def _is_moved_behind(branch: ir.If | None, node: ir.Compare, frame: Frame) -> bool:
