@@ -55,16 +55,22 @@ def narrow(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -> None:
 def is_for_arrays(machine: Machine, value: Tensor, node: ir.Node, frame: Frame) -> bool:
     """Whether a place is on the way that a function takes where what it was given is no tensor, of which nobody knows
     whether it is one: what it was given besides is of the same kind. So is what it hands on from there."""
-    if _is_on_way_for_arrays(machine, node, frame):
+    if _is_on_way(machine, node, frame, False):
         return True
     made = 0 if value.origin is None else value.origin.tick
     return any(
-        made < active.tick and _is_on_way_for_arrays(machine, active.call.node, active.call.frame)
+        made < active.tick and _is_on_way(machine, active.call.node, active.call.frame, False)
         for active in machine.run.activations
     )
 
 
-def _is_on_way_for_arrays(machine: Machine, node: ir.Node, frame: Frame) -> bool:
+def is_for_tensors(machine: Machine, node: ir.Node, frame: Frame) -> bool:
+    """Whether a place is on the way that a function takes where something else that it was given is a tensor, of which
+    nobody knows whether it is one."""
+    return _is_on_way(machine, node, frame, True)
+
+
+def _is_on_way(machine: Machine, node: ir.Node, frame: Frame, of_tensors: bool) -> bool:
     if frame.function is None:
         return False
     for part in walk(frame.function.body.statements):
@@ -73,12 +79,12 @@ def _is_on_way_for_arrays(machine: Machine, node: ir.Node, frame: Frame) -> bool
         asked, is_tensor = part.test, True
         while isinstance(asked, ir.Unary) and asked.operator == "not":
             asked, is_tensor = asked.value, not is_tensor
-        if not isinstance(asked, ir.Call) or not asked.args or not _asks_for_tensor(machine, asked, frame):
-            continue
-        given = asked.args[0]
+        if isinstance(asked, ir.Compare) and asked.operator in ("is-not", "!="):
+            is_tensor = not is_tensor
+        given = _asked_for_tensor(machine, asked, frame)
         if not isinstance(given, ir.Name) or not isinstance(frame.names.get(given.id), Unknown):
             continue
-        arm, other = (part.orelse, part.body) if is_tensor else (part.body, part.orelse)
+        arm, other = (part.body, part.orelse) if is_tensor is of_tensors else (part.orelse, part.body)
         if any(inner is node for inner in walk(arm)):
             return True
         if other and isinstance(other[-1], ir.Return) and node.at.lineno > part.at.lineno:
@@ -87,18 +93,23 @@ def _is_on_way_for_arrays(machine: Machine, node: ir.Node, frame: Frame) -> bool
     return False
 
 
-def _asks_for_tensor(machine: Machine, test: ir.Call, frame: Frame) -> bool:
-    """Whether a call is `isinstance(x, torch.Tensor)` or `torch.is_tensor(x)`."""
+def _asked_for_tensor(machine: Machine, test: ir.Expr, frame: Frame) -> ir.Expr | None:
+    """Of what a condition asks whether it is a tensor: `isinstance(x, torch.Tensor)`, `torch.is_tensor(x)`, `type(x) is
+    torch.Tensor`."""
+    if isinstance(test, ir.Compare) and test.operator in _EQUALITIES and isinstance(test.left, ir.Call):
+        if isinstance(test.right, ir.Attribute) and path_of(machine.evaluate(test.right, frame)) == "torch.Tensor":
+            is_type = path_of(machine.evaluate(test.left.function, frame)) == "builtins.type"
+            return test.left.args[0] if is_type and len(test.left.args) == 1 else None
+        return None
+    if not isinstance(test, ir.Call) or not test.args:
+        return None
     asked = path_of(machine.evaluate(test.function, frame))
     if asked == "torch.is_tensor":
-        return True
+        return test.args[0]
     kinds = test.args[1:]
-    return (
-        asked == "builtins.isinstance"
-        and len(kinds) == 1
-        and isinstance(kinds[0], (ir.Name, ir.Attribute))
-        and path_of(machine.evaluate(kinds[0], frame)) == "torch.Tensor"
-    )
+    if asked != "builtins.isinstance" or len(kinds) != 1 or not isinstance(kinds[0], (ir.Name, ir.Attribute)):
+        return None
+    return test.args[0] if path_of(machine.evaluate(kinds[0], frame)) == "torch.Tensor" else None
 
 
 def _admits_none(classes: list[ir.Expr]) -> bool:

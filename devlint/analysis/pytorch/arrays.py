@@ -42,6 +42,7 @@ from devlint.analysis.domain.values import (
     is_none,
 )
 from devlint.analysis.events import MoveOnArray
+from devlint.analysis.flow.narrowing import is_for_tensors
 from devlint.analysis.python.lacking import is_told_apart, receiver_of
 from devlint.analysis.pytorch.devices import source_text
 from devlint.analysis.pytorch.host import read_pending, read_through, to_host
@@ -86,7 +87,7 @@ def isscalar(machine: Machine, call: Call) -> Value | None:
 def array_method(machine: Machine, value: Array, name: str, call: Call) -> Value:
     """`array.name(...)`; a move is an error in every world."""
     if name in _MOVES:
-        if is_told_apart(machine, call.node, call.frame):
+        if is_told_apart(machine, call.node, call.frame) or is_for_tensors(machine, call.node, call.frame):
             return UNKNOWN
         machine.crash(
             MoveOnArray,

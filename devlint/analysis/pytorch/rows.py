@@ -26,6 +26,7 @@ from devlint.analysis.domain.values import (
     is_none,
 )
 from devlint.analysis.events import CpuOnlyArgument, GeneratorDevice
+from devlint.analysis.flow.narrowing import is_for_arrays
 from devlint.analysis.pytorch.devices import asked_of, default_device, mark_used, resolve, touch, use
 from devlint.analysis.pytorch.host import let_arrive, pin, read_pending, read_through, synchronize, to_host
 from devlint.analysis.pytorch.indexing import clash_index
@@ -325,7 +326,8 @@ def refuse_as_content(machine: Machine, tensor: Tensor, operation: str, call: Ca
     """A tensor of the CPU that is made of another by a legacy constructor (`torch.LongTensor(x)`, `y.new(x)`)."""
     written = call.node.args if isinstance(call.node, ir.Call) else []
     where = written[0] if written and not isinstance(written[0], ir.Starred) else None
-    refuse_accelerator(machine, tensor, operation, "other", where, call)
+    if not is_for_arrays(machine, tensor, call.node, call.frame):
+        refuse_accelerator(machine, tensor, operation, "other", where, call)
 
 
 def refuse_accelerator(
