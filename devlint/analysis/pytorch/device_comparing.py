@@ -167,11 +167,11 @@ def _only_seeds(machine: Machine, branch: ir.If | None, node: ir.Compare, frame:
     """Whether all that hangs on an answer that is always true are seeds for CUDA, which ask for no GPU."""
     if branch is None or branch.test is not node or node.operator != "!=" or branch.orelse:
         return False
-    for statement in branch.body:
-        call = statement.value if isinstance(statement, ir.ExprStatement) else None
-        if not isinstance(call, ir.Call) or path_of(machine.evaluate(call.function, frame)) not in _SEEDS:
-            return False
-    return True
+    acting = [statement for statement in branch.body if _acts(statement)]
+    calls = [statement.value for statement in acting if isinstance(statement, ir.ExprStatement)]
+    return len(calls) == len(acting) > 0 and all(
+        isinstance(call, ir.Call) and path_of(machine.evaluate(call.function, frame)) in _SEEDS for call in calls
+    )
 
 
 _SEEDS = frozenset({"torch.cuda.manual_seed", "torch.cuda.manual_seed_all"})
