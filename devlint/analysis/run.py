@@ -261,7 +261,7 @@ class _Runner:
         unheard = not speaks_of_cuda(module)
         theirs = called_by_roots(entries, last.outcomes[path]) if last is not None and not now.world.has_cuda else ()
         for entry in entries:
-            if entry.node in theirs or (entry.node in machine.ran and is_private_class(entry)):
+            if entry.called in theirs or (entry.node in machine.ran and is_private_class(entry)):
                 continue
             shared = before.get(entry.key)
             if (

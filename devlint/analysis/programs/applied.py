@@ -49,6 +49,12 @@ def enter_function(machine: Machine, cls: Class, device: str, frame: Frame) -> N
         run_hooks(machine, outputs[0], Call([], {}, cls.node, frame))
 
 
+def forward_of(cls: Class) -> ir.Function | None:
+    """The forward of a function of autograd."""
+    forward = _forward(cls)
+    return None if forward is None else forward.node
+
+
 def _forward(cls: Class) -> Function | None:
     found = find(cls, "forward")
     forward = found[0] if found is not None else None

@@ -20,7 +20,7 @@ from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.memo import memoized
 from devlint.analysis.models.frameworks import enter_hook, enter_step, is_hook
 from devlint.analysis.models.patching import fixtures
-from devlint.analysis.programs.applied import enter_function, is_function
+from devlint.analysis.programs.applied import enter_function, forward_of, is_function
 from devlint.analysis.programs.asked_places import placed_inputs
 from devlint.analysis.programs.built import build_once
 from devlint.analysis.programs.callers import asks_size, never_given
@@ -41,17 +41,20 @@ if TYPE_CHECKING:
 
 
 class Entry:
-    """An entry point by protocol: the function or class that is entered, a key, how many rows it has, and how it is
-    run."""
+    """An entry point by protocol: the function or class that is entered, a key, how many rows it has, how it is
+    run, and the function of it that others would call."""
 
-    __slots__ = ("key", "node", "rows", "run")
+    __slots__ = ("key", "node", "rows", "run", "called")
 
-    def __init__(self, kind: str, node: ir.Function | ir.Class, run: Callable[[], None]) -> None:
+    def __init__(
+        self, kind: str, node: ir.Function | ir.Class, run: Callable[[], None], called: ir.Function | None = None
+    ) -> None:
         first, last = _rows(node)
         self.key = (kind, first)
         self.node = node
         self.rows = last - first + 1
         self.run = run
+        self.called: ir.Function | ir.Class = called or node
 
 
 def is_private_class(entry: Entry) -> bool:
@@ -119,7 +122,7 @@ def protocol_entries(machine: Machine, namespace: Namespace) -> Iterator[Entry]:
             if is_module and (is_new or value.node not in machine.sighted):
                 yield Entry("class", value.node, _module_run(machine, value, frame))
             if is_new and is_function(value):
-                yield Entry("class", value.node, _applied_run(machine, value, frame))
+                yield Entry("class", value.node, _applied_run(machine, value, frame), forward_of(value))
             if is_new:
                 yield from _method_entries(machine, value, frame)
     for function, cls in list(namespace.handed):

@@ -81,7 +81,7 @@ def called_by_roots(entries: Sequence[Entry], outcomes: Mapping[Any, Outcome]) -
     theirs: set[ir.Node] = set()
     for entry in entries:
         own = called.get(entry.key)
-        if own is not None and callers[entry.node] == (entry.node in own):  # nobody but itself calls it
+        if own is not None and callers[entry.called] == (entry.called in own):  # nobody but itself calls it
             theirs |= own
     return theirs
 
