@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import os
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from devlint.analysis.dispatch import EVALUATE, EXECUTE
 from devlint.analysis.domain.lattice import Loss
@@ -32,6 +32,7 @@ from devlint.analysis.events import (
     UnsynchronizedRead,
 )
 from devlint.analysis.frames import names_of_no_tensors
+from devlint.analysis.notes import EvidenceKind, Imported, Places, Testimony
 from devlint.analysis.running import Run
 from devlint.analysis.signals import Crash, OutOfBudget, Signal
 from devlint.analysis.state import State
@@ -52,17 +53,6 @@ _MILDER: Final = ("guarded", "declined")
 """What makes an event less than the same on another way."""
 TORCH_ERRORS = frozenset({"AcceleratorError", "CudaError", "StandardError"})
 """Handlers of these catch what torch raises, whatever it is."""
-
-
-EvidenceKind: TypeAlias = Literal[
-    "availability", "option", "branch", "computes", "map_location", "needs a GPU", "is for GPUs"
-]
-"""Asking for CUDA; an option whose default is a device, or that is about the GPU; a choice between the CPU and CUDA; a
-module that runs on the CPU though there is a GPU; a load that is mapped to the CPU; a package for GPUs alone; such a
-package without which the file can't be imported."""
-
-Testimony: TypeAlias = tuple[EvidenceKind, str]
-"""A kind of evidence and a file that it speaks for."""
 
 
 def forget_evidence(machine: Machine, known: int) -> None:
@@ -133,43 +123,16 @@ class Machine:
         """What was asked of the world for what functions remember of their calls."""
         self.touched: set[str] = set()
         """The files whose code was run, or whose names were asked for, in the runs of one entry point."""
-        self.import_events: dict[str, dict[tuple[Any, ...], Event]] = {}
-        self.import_consulted: dict[str, set[str]] = {}
-        self.import_evidence: dict[str, dict[Testimony, None]] = {}
-        self.import_asked: dict[str, set[EvidenceKind]] = {}
-        """What speaks for running without a GPU in the code of a file that runs when it is imported."""
-        self.import_effects: dict[str, tuple[Any, ...]] = {}
-        self.import_defaults: dict[str, tuple[tuple[tuple[str, object], ...], frozenset[str]]] = {}
-        """The default devices that a file set when it was imported, and the files that were imported by it."""
+        self.imports: dict[str, Imported] = {}
+        self.places = Places()
         self.placements = 0
         """How often a module was put on a device that the program named."""
         self.launched = False
         self.entered: dict[int, DeviceValue | None] = {}
-        self.options: set[tuple[str, int, int]] = set()
-        """Where options were given a default: it knows its place."""
-        self.host_options: dict[tuple[str, int, int], str] = {}
-        """Where options were given the CPU as their default, and how they are called."""
-        self.no_devices: set[str] = set()
-        """How options are called that take no name of a device."""
         self.ran: set[ir.Node] = set()
         """The module classes that code which is entered by protocol called with tensors of its own, on the CPU."""
         self.sighted: set[ir.Node] = set()
         """The module classes of which programs built one, or that were called with something whose place is known."""
-        self.settings: set[tuple[str, int, int]] = set()
-        """Where files set a name to True: the value knows its place."""
-        self.doubted: set[tuple[str, int, int]] = set()
-        """Of these the devices that are used elsewhere only if they are there, as the program itself asks."""
-        self.counts: set[tuple[str, int, int]] = set()
-        """Where the devices were counted: the number knows its place."""
-        self.accelerators: set[tuple[str, int, int]] = set()
-        """Where there was no current accelerator: the None knows its place."""
-        self.gpu_numbers: set[tuple[str, int, int]] = set()
-        """Where an option for the number of a GPU was read: the number knows its place."""
-        self.ranks: set[tuple[str, int, int]] = set()
-        """Where an option for the rank was read: the number knows its place."""
-        self.data_loads: set[tuple[str, int, int]] = set()
-        """Where data were loaded that are no weights."""
-        self.weight_loads: set[tuple[str, int, int]] = set()
         self.transparent: dict[ir.Function, int] = {}
         """Decorators that gave back what they decorated, and how often; long work counts more."""
         self.nothings: dict[Const, tuple[Site, str]] = {}  # what moves gave back, where, and what it is called
@@ -359,7 +322,7 @@ class Machine:
         self.evidence[kind, path] = None
         self.answered.discard(path)
         if self.run.importing:
-            self.import_asked.setdefault(path, set()).add(kind)
+            self.imports.setdefault(path, Imported()).asked.add(kind)
         if self.run.activations:
             caller = self.run.activations[-1].call.frame.namespace.path
             if kind not in ("availability", "computes") and stands_by(path, caller):

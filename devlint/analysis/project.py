@@ -12,6 +12,7 @@ from devlint.analysis.domain.values import ModuleValue
 from devlint.analysis.flow.conditions import Conditions
 from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import stands_by
+from devlint.analysis.notes import NOT_IMPORTED
 from devlint.analysis.programs.executing import pass_on, run_file
 from devlint.lines import split_rows
 from devlint.sources import Source, read_source
@@ -178,7 +179,7 @@ class Project:
             pass_on(run_file(machine, package))
         found = run_file(machine, path)
         pass_on(found)
-        for kind in machine.import_asked.get(path, ()) if stands_by(path, importer.path) else ():
+        for kind in machine.imports.get(path, NOT_IMPORTED).asked if stands_by(path, importer.path) else ():
             machine.evidence[kind, importer.path] = None
         return found
 

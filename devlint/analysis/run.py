@@ -16,6 +16,7 @@ from devlint.analysis.domain.values import DeviceValue
 from devlint.analysis.events import DeviceUnavailable, Event
 from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import Machine
+from devlint.analysis.notes import NOT_IMPORTED
 from devlint.analysis.programs.driving import Driving
 from devlint.analysis.programs.entries import Entry, is_for_tests, is_private_class, protocol_entries
 from devlint.analysis.programs.executing import module_name, repeat_defaults, run_body, run_file
@@ -168,9 +169,9 @@ class _Runner:
                     collected.extend(outcome.events.values())
                 if MAIN in outcomes and not self.driving.is_self_test(path):
                     self.led.update(dict.fromkeys(outcomes[MAIN].reached))
-            for imported, events in machine.import_events.items():
-                kinds = {kind for kind, _ in machine.import_evidence.get(imported, ())}
-                told = list(weigh_evidence(events, launched=NEEDS_GPU in kinds).values())
+            for imported, imports in machine.imports.items():
+                kinds = {kind for kind, _ in imports.evidence}
+                told = list(weigh_evidence(imports.events, launched=NEEDS_GPU in kinds).values())
                 if any(map(_is_unavailable, self._events_of_imports(machine, imported))):
                     told = [event for event in told if not _is_unavailable(event)]  # what it imports fails first
                 if "availability" not in kinds:
@@ -292,7 +293,7 @@ class _Runner:
     def _events_of_imports(self, machine: Machine, path: str) -> Iterable[Event]:
         """What was told of the files that a file imports, when they were imported."""
         for inner in self.driving.imports.get(path, ()):
-            yield from machine.import_events.get(inner, {}).values()
+            yield from machine.imports.get(inner, NOT_IMPORTED).events.values()
 
     def _runs(
         self, machine: Machine, run: Callable[[], None], budget: int, deadline: float, path: str, is_program: bool

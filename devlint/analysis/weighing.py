@@ -7,17 +7,17 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from devlint.analysis.events import AcceleratorMissing, DeviceUnavailable, Event, LoadWithoutMap, NameUnbound
+from devlint.analysis.notes import Place
 from devlint.analysis.pytorch.missing import asks_aside
 from devlint.sources.reading import is_document
 
 if TYPE_CHECKING:
-    from devlint.analysis.machine import Testimony
+    from devlint.analysis.notes import Testimony
 
 NEEDS_GPU = "needs a GPU"
 _FOR_GPUS = "is for GPUs"
 
 Key: TypeAlias = "tuple[Any, ...]"
-Place: TypeAlias = "tuple[str, int, int]"
 Meant: TypeAlias = "tuple[set[str], set[str]]"
 """The files that show that they mean to run without a GPU, and those of which a network runs on the CPU."""
 

@@ -26,14 +26,14 @@ def is_arm_for_gpu(machine: Machine, test: ir.Expr, frame: Frame, holds: bool) -
     if not isinstance(test, ir.Compare) or test.operator not in ("==", "!=") or not isinstance(test.right, ir.Const):
         return False
     named = test.right.value
-    if not machine.options or not isinstance(named, str) or not isinstance(test.left, (ir.Attribute, ir.Name)):
+    if not machine.places.options or not isinstance(named, str) or not isinstance(test.left, (ir.Attribute, ir.Name)):
         return False
     machine.run.quiet += 1
     try:
         value = machine.evaluate(test.left, frame)
     finally:
         machine.run.quiet -= 1
-    if not isinstance(value, Const) or value.site is None or value.site.key not in machine.options:
+    if not isinstance(value, Const) or value.site is None or value.site.key not in machine.places.options:
         return False
     equal = holds is (test.operator == "==")
     return named.startswith("cuda") if equal else named == "cpu"
@@ -44,7 +44,7 @@ def _is_left_alone(machine: Machine, test: ir.Expr, frame: Frame) -> bool:
     value = held(test, frame)
     if not isinstance(value, Const) or value.site is None or machine.run.protocol:
         return False
-    return value.site.key not in machine.settings and value.site.key not in machine.options
+    return value.site.key not in machine.places.settings and value.site.key not in machine.places.options
 
 
 _READS = frozenset({"get", "pop", "getattr", "bool", "parse_args"})

@@ -24,18 +24,18 @@ def says_which(name: str, default: Value) -> bool:
 def read(machine: Machine, default: Value, site: Site) -> Value:
     """The default of such an option, which knows where it was read."""
     assert isinstance(default, Const)
-    machine.gpu_numbers.add(site.key)
+    machine.places.gpu_numbers.add(site.key)
     return Const(default.value, site)
 
 
 def is_chosen(machine: Machine, value: Value | None) -> bool:
     """Whether a value is a number of a GPU that an option gives, or was made of one."""
-    return isinstance(value, Const) and value.site is not None and value.site.key in machine.gpu_numbers
+    return isinstance(value, Const) and value.site is not None and value.site.key in machine.places.gpu_numbers
 
 
 def handed_on(machine: Machine, value: Value, made: Value) -> Value:
     """What is made of such a text, `int(args.gpu)`, `args.gpu_ids.split(",")`: the numbers are still the option's."""
-    if not machine.gpu_numbers or not is_chosen(machine, value):
+    if not machine.places.gpu_numbers or not is_chosen(machine, value):
         return made
     assert isinstance(value, Const)
     if isinstance(made, Sequence):
@@ -47,5 +47,5 @@ def handed_on(machine: Machine, value: Value, made: Value) -> Value:
 
 def note_name(machine: Machine, value: Value | None, made: Value) -> None:
     """Note that the name of a device, `f"cuda:{args.gpu}"`, was made with such a number."""
-    if machine.gpu_numbers and is_chosen(machine, value) and isinstance(made, Const) and made.site is not None:
-        machine.gpu_numbers.add(made.site.key)
+    if machine.places.gpu_numbers and is_chosen(machine, value) and isinstance(made, Const) and made.site is not None:
+        machine.places.gpu_numbers.add(made.site.key)

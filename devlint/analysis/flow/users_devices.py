@@ -30,7 +30,7 @@ def setting(machine: Machine, path: str, default: Value | None = None) -> Value:
 
 def no_device(machine: Machine, path: str, default: Value | None = None) -> Value:
     """What stands under the name of an option that takes no name of a device: a number, or one of other words."""
-    machine.no_devices.add(path)
+    machine.places.no_devices.add(path)
     return Unknown(path, True, default)
 
 
@@ -43,13 +43,13 @@ def unless_given(machine: Machine, path: str, default: Value, gpu: str | None = 
         return default
     if _is_given(machine, path):
         return given(machine, path, default.site, gpu)
-    machine.host_options[default.site.key] = path
+    machine.places.host_options[default.site.key] = path
     return default
 
 
 def note_host(machine: Machine, site: Site | None) -> None:
     """Note that the CPU was used as a device, as the text at `site` says, which may be the default of an option."""
-    path = machine.host_options.get(site.key) if site is not None and machine.host_options else None
+    path = machine.places.host_options.get(site.key) if site is not None and machine.places.host_options else None
     if path is not None and not _is_of_the_host(path):
         machine.run.asked.add(_key(path))
 
@@ -89,7 +89,9 @@ def note_device(machine: Machine, value: Value, surely: bool) -> None:
     if machine.run.protocol or machine.run.importing or value.__class__ is not Unknown:
         return
     assert isinstance(value, Unknown)
-    if not value.named or value.path is None or not machine.world.device_count or value.path in machine.no_devices:
+    if not machine.world.device_count or not value.named or value.path is None:
+        return
+    if value.path in machine.places.no_devices:
         return
     if surely or ("device" in _word(value.path) and not _is_of_the_host(value.path)):
         machine.run.asked.add(_key(value.path))
@@ -117,7 +119,7 @@ def of_users(machine: Machine) -> dict[ChoiceKey, bool]:
 def open_ones(machine: Machine, users: dict[ChoiceKey, bool]) -> dict[ChoiceKey, bool]:
     """Those of which the program says nothing: every run may assume it, so that all that is asked of one has the same
     answer."""
-    stay = {_key(path) for path in machine.host_options.values()}
+    stay = {_key(path) for path in machine.places.host_options.values()}
     return {key: given for key, given in users.items() if key not in stay}
 
 

@@ -285,10 +285,10 @@ def _namespace(machine: Machine, instance: Instance, call: Call, others: bool) -
         if isinstance(default, Const) and default.site is not None and parse_device(str(default.value)) is not None:
             machine.testify("option", call.frame)
             if exact is None:
-                machine.options.add(default.site.key)
+                machine.places.options.add(default.site.key)
         if exact is not None:
             if isinstance(option.default, Const) and option.default.site is not None:
-                machine.options.discard(option.default.site.key)
+                machine.places.options.discard(option.default.site.key)
             if option.dest in exact:
                 convert = partial(_converted, machine, option, name, call)
                 value = given_value(option, exact[option.dest], convert)
@@ -332,7 +332,7 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
         return Unknown(path, True, default)
     if option.dest in _RANKS and isinstance(constant(default), int):
         site = machine.site(call.node, call.frame)
-        machine.ranks.add(site.key)
+        machine.places.ranks.add(site.key)
         return Const(constant(default), site)
     if says_which(option.dest, default):
         return read(machine, default, machine.site(call.node, call.frame))

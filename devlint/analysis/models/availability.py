@@ -74,7 +74,7 @@ def device_count(machine: Machine, call: Call) -> Value:
     """
     machine.consulted.update(("availability", "count"))
     site = machine.site(call.node, call.frame)
-    machine.counts.add(site.key)
+    machine.places.counts.add(site.key)
     return Const(machine.device_count, site)
 
 
@@ -128,7 +128,7 @@ def current_accelerator(machine: Machine, call: Call) -> Value:
     site = machine.site(call.node, call.frame)
     if machine.device_count:
         return DeviceValue("cuda", None, site)
-    machine.accelerators.add(site.key)
+    machine.places.accelerators.add(site.key)
     return Const(None, site)
 
 

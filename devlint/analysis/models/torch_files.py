@@ -162,7 +162,7 @@ def _is_behind_gpus(machine: Machine) -> bool:
 def _told(machine: Machine, call: Call, exported: bool) -> Value:
     """Tell of a load, unless it was seen that data are loaded; what is loaded is known by what it is taken for."""
     site = machine.site(call.node, call.frame)
-    if site.key not in machine.data_loads and not _holds_settings(machine, call):
+    if site.key not in machine.places.data_loads and not _holds_settings(machine, call):
         foreign = exported or is_foreign(machine, call)
         machine.emit_unheeded(LoadWithoutMap, site, errors.message("deserialize"), path_text="", foreign=foreign)
     loaded = Unknown()

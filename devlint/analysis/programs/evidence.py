@@ -59,7 +59,7 @@ def note_doubts(machine: Machine, nodes: list[ir.Expr], frame: Frame, known: int
     for part in walk(nodes):
         value = _written_down(part, frame)
         if isinstance(value, (Const, DeviceValue)) and value.site is not None:
-            machine.doubted.add(value.site.key)
+            machine.places.doubted.add(value.site.key)
 
 
 def _written_down(node: ir.Node, frame: Frame) -> Value | None:

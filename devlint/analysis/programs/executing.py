@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.domain.values import UNKNOWN, ModuleValue, const
 from devlint.analysis.frames import Frame, Namespace
+from devlint.analysis.notes import NOT_IMPORTED, Imported
 from devlint.analysis.python.names import bound_by
 from devlint.analysis.python.settings import is_module, may_have_settings
 from devlint.analysis.signals import Crash, OutOfBudget
@@ -73,8 +74,8 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     machine.begin(5000 + 15 * module.text.count("\n"), {})
     machine.run.importing = run.importing + 1
     machine.run.expected = list(run.expected)  # who imports it may wait for what it can't import
-    machine.events, machine.consulted = machine.import_events.setdefault(path, {}), set()
-    machine.evidence = {}
+    imports = machine.imports.setdefault(path, Imported())
+    machine.events, machine.consulted, machine.evidence = imports.events, set(), {}
     try:
         run_body(machine, namespace)
     finally:
@@ -82,19 +83,19 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
             machine.with_modules.append(namespace)
         if machine.run.elsewhere or machine.run.strayed or machine.loss.named:
             machine.elsewhere_by_import.add(path)
-        machine.import_consulted[path] = machine.consulted
+        imports.consulted = machine.consulted
         if machine.consulted:
             from devlint.analysis.programs.sameness import print_of
 
             machine.prints[path] = print_of(namespace, machine.prints)
-        machine.import_evidence[path] = machine.evidence
+        imports.evidence = machine.evidence
         machine.run = run
         machine.events, machine.consulted = events, consulted | machine.consulted
         machine.evidence = evidence
         machine.store.log = log
         machine.loss.lost, machine.loss.named, machine.loss.hidden = lost
-        machine.import_effects[path] = _effects(state, before[1], before[2], processes[2], was_alive)
-        machine.import_defaults[path] = (_set_since(state, defaults), state.imported - imported)
+        imports.effects = _effects(state, before[1], before[2], processes[2], was_alive)
+        imports.defaults = _set_since(state, defaults), state.imported - imported
         state.cuda_initialised, state.visible, state.visible_text, state.was_chosen = before
         state.default_device, state.default_type, state.current_device, state.replaced = defaults
         state.imported = imported
@@ -122,7 +123,8 @@ _NO_EFFECTS: Final = (None, None, None, None, False, False)
 
 
 def _repeat_effects(machine: Machine, path: str) -> None:
-    touched, visible, text, used, spawns, dies = machine.import_effects.get(path, _NO_EFFECTS)
+    imports = machine.imports.get(path, NOT_IMPORTED)
+    touched, visible, text, used, spawns, dies = imports.effects or _NO_EFFECTS
     if dies:
         machine.store.set(machine.state, "alive", False)
     if visible is not None and machine.state.cuda_initialised is None:
@@ -137,8 +139,8 @@ def _repeat_effects(machine: Machine, path: str) -> None:
     if spawns:
         machine.store.set(machine.state, "may_spawn", True)
     repeat_defaults(machine, path)
-    machine.consulted |= machine.import_consulted.get(path, set())
-    machine.evidence |= machine.import_evidence.get(path, {})
+    machine.consulted |= imports.consulted
+    machine.evidence |= imports.evidence
 
 
 def defaults_of(state: State) -> tuple[DeviceValue | None, DeviceValue | None, int | None, dict[str, Any]]:
@@ -157,12 +159,13 @@ def repeat_defaults(machine: Machine, path: str) -> None:
     state = machine.state
     if path in state.imported:
         return
-    changed, inner = machine.import_defaults.get(path, ((), frozenset()))
+    imports = machine.imports.get(path, NOT_IMPORTED)
+    changed, inner = imports.defaults
     machine.store.set(state, "imported", state.imported | inner | {path})
     for slot, value in changed:
         machine.store.set(state, slot, value)
     if any(slot != "replaced" or _says_of_devices(value) for slot, value in changed):
-        machine.consulted |= machine.import_consulted.get(path, set())
+        machine.consulted |= imports.consulted
 
 
 def _says_of_devices(replaced: object) -> bool:

@@ -117,7 +117,7 @@ class Exploration:
         self.statistics["steps"] += self.spent
         found = {*machine.evidence, *(earlier.computes if earlier is not None else ())}
         return Outcome(
-            weigh_evidence(machine.events, found, machine.launched, path, machine.doubted),
+            weigh_evidence(machine.events, found, machine.launched, path, machine.places.doubted),
             frozenset(machine.consulted),
             not self.is_program,
             bool(promoted),

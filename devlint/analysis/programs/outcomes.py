@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from devlint.analysis.events import Event
-from devlint.analysis.machine import Machine, Testimony
+from devlint.analysis.machine import Machine
+from devlint.analysis.notes import NOT_IMPORTED, Imported, Testimony
 from devlint.analysis.programs.entries import Entry
 from devlint.syntax import ir
 from devlint.worlds import World
@@ -107,16 +108,16 @@ def stands(path: str, last: Pass, world: World) -> bool:
         return False
     if MAIN in outcomes:
         return outcomes[MAIN].holds(last.world, world)
-    asked = frozenset(last.machine.import_consulted.get(path, ()))
+    asked = frozenset(last.machine.imports.get(path, NOT_IMPORTED).consulted)
     return Outcome({}, asked, False, False, ()).holds(last.world, world)
 
 
 def take_imports(last: Pass, now: Pass) -> None:
     """Take what imports told that only files that were taken over did."""
-    there = now.machine.import_events
-    for path, events in last.machine.import_events.items():
+    there = now.machine.imports
+    for path, imports in last.machine.imports.items():
         if path not in there:
-            there[path] = {key: dataclasses.replace(event, world=now.world.name) for key, event in events.items()}
-            now.machine.import_consulted[path] = last.machine.import_consulted.get(path, set())
+            events = {key: dataclasses.replace(event, world=now.world.name) for key, event in imports.events.items()}
+            there[path] = Imported(events, imports.consulted)
             if path in last.machine.prints:
                 now.machine.prints[path] = last.machine.prints[path]

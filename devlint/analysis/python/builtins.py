@@ -267,7 +267,7 @@ def size(machine: Machine, call: Call) -> Value | None:
     known = length(value)
     if known is not None and isinstance(value, Sequence) and value.counted:
         site = machine.site(call.node, call.frame)
-        machine.counts.add(site.key)
+        machine.places.counts.add(site.key)
         return Const(known, site)
     if known is not None:
         return const(known)

@@ -156,7 +156,7 @@ def _compare_constants(machine: Machine, left: Const, right: Const, node: ir.Com
     """
     symbol = node.operator
     _note_count(machine, symbol, left, right, frame)
-    if machine.gpu_numbers and machine.world.device_count == 0:
+    if machine.places.gpu_numbers and machine.world.device_count == 0:
         without = _without_gpu(machine, symbol, left, right)
         if without is not None:
             return const(without)
@@ -254,11 +254,11 @@ def _note_count(machine: Machine, symbol: str, left: Const, right: Const, frame:
     number of a GPU that is compared with -1 can be given so that there is none."""
     compare = COMPARE[symbol]
     for side, other in ((left, right), (right, left)):
-        if side.site is not None and side.site.key in machine.counts and isinstance(other.value, (int, float)):
+        if side.site is not None and side.site.key in machine.places.counts and isinstance(other.value, (int, float)):
             of = [compare(n, other.value) if side is left else compare(other.value, n) for n in (0, 1, 2)]
             if of[0] not in of[1:]:
                 machine.testify("availability", frame)
-        elif side.site is not None and side.site.key in machine.gpu_numbers and isinstance(other.value, int):
+        elif side.site is not None and side.site.key in machine.places.gpu_numbers and isinstance(other.value, int):
             none, first, yes = (
                 compare(n, other.value) if side is left else compare(other.value, n) for n in (-1, 0, 1)
             )
@@ -271,7 +271,7 @@ def _without_gpu(machine: Machine, symbol: str, left: Const, right: Const) -> bo
     where something else is asked, or every number has the same answer."""
     compare = COMPARE[symbol]
     for side, other in ((left, right), (right, left)):
-        if side.site is not None and side.site.key in machine.gpu_numbers and isinstance(other.value, int):
+        if side.site is not None and side.site.key in machine.places.gpu_numbers and isinstance(other.value, int):
             none, first = ((compare(n, other.value) if side is left else compare(other.value, n)) for n in (-1, 0))
             return none if none is not first else None
     return None

@@ -178,5 +178,5 @@ def evaluate_fstring(machine: Machine, node: ir.FString, frame: Frame) -> Value:
                 return indexed_device_name(machine, node, frame)
             known = False
     if known and chosen:
-        machine.gpu_numbers.add(site.key)
+        machine.places.gpu_numbers.add(site.key)
     return Const(text, site) if known else TEXT_OF_DEVICE if of_device else Scalar(kind="string")

@@ -106,7 +106,7 @@ def assign(machine: Machine, node: ir.Assign, frame: Frame) -> None:
         value = const(machine.run.proved[value.path])
     if value.__class__ is Const and not machine.world.has_cuda and _sets_up(node, frame):
         site = machine.site(node.value, frame)
-        machine.settings.add(site.key)
+        machine.places.settings.add(site.key)
         value = Const(True, site)
     if value.__class__ is Const:
         value = nothing_of_move(machine, node.targets[0], node.value, value, frame)
@@ -222,7 +222,7 @@ def _is_for_gpus(machine: Machine, node: ir.If, frame: Frame) -> bool:
     return (
         isinstance(value, Const)
         and value.site is not None
-        and value.site.key in machine.settings
+        and value.site.key in machine.places.settings
         and all(_speaks(part) for part in _simple(node.body) if _concerns(part, frame))
     )
 

@@ -82,7 +82,7 @@ def resolve(
             if content < 0:
                 return negative(machine, value, node, frame, operation)
             device_type, index = "cuda", content
-            if value.site is not None and value.site.key in machine.ranks:
+            if value.site is not None and value.site.key in machine.places.ranks:
                 machine.consulted.add("rank")
         else:
             return None
@@ -186,7 +186,7 @@ def negative(machine: Machine, value: Const, node: ir.Node, frame: Frame, operat
     """A negative index: what `get_device()` answers on the CPU, or a number of the program's own for "no GPU"."""
     site = machine.site(node, frame)
     error = errors.message("invalid-device", text=str(value.value))
-    if value.site is not None and value.site.key in machine.ranks:
+    if value.site is not None and value.site.key in machine.places.ranks:
         return None  # a launcher gives another
     if value.site is not None:
         text = source_text(machine, value.site)
@@ -260,7 +260,7 @@ def asked_of(machine: Machine, value: Value | None) -> Site | None:
     """Where the default of an option names the device that a question is about: `torch.cuda.synchronize(args.device)`;
     None of what no option gives."""
     site = value.site if isinstance(value, (Const, DeviceValue)) else None
-    return site if site is not None and site.key in machine.options else None
+    return site if site is not None and site.key in machine.places.options else None
 
 
 def use(
@@ -366,7 +366,7 @@ def touch(machine: Machine, site: Site) -> None:
 
 def counts_devices(machine: Machine, value: Value) -> bool:
     """Whether a number is the answer to how many GPUs there are."""
-    return isinstance(value, Const) and value.site is not None and value.site.key in machine.counts
+    return isinstance(value, Const) and value.site is not None and value.site.key in machine.places.counts
 
 
 def default_device(machine: Machine, node: ir.Node, frame: Frame, operation: str = "") -> str | None:
@@ -398,7 +398,7 @@ def torch_device(machine: Machine, call: Call) -> Value | None:
     made = _device(machine, first, index, call)
     for given in (first, index):
         if is_chosen(machine, given) and isinstance(made, DeviceValue) and made.site is not None:
-            machine.gpu_numbers.add(made.site.key)
+            machine.places.gpu_numbers.add(made.site.key)
     return made
 
 

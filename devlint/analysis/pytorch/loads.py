@@ -28,8 +28,8 @@ def take_for_data(machine: Machine, value: Value) -> None:
     Weights are a dict that a network takes; what was saved from a GPU becomes no array before it is brought back.
     """
     site = machine.run.loads.get(value) if isinstance(value, Unknown) else None
-    if site is not None and site.key not in machine.weight_loads:
-        machine.data_loads.add(site.key)
+    if site is not None and site.key not in machine.places.weight_loads:
+        machine.places.data_loads.add(site.key)
         told = machine.events.pop((LoadWithoutMap, site.key, None, None), None)
         if told is not None:
             machine.run.withheld[site.key] = told
@@ -39,10 +39,10 @@ def take_for_weights(machine: Machine, value: Value | None) -> None:
     """A module takes something, or it is used as one: if it was loaded, or is a part of what was, these are
     weights, whatever else stands beside them."""
     site = machine.run.loads.get(value) if isinstance(value, Unknown) else None
-    if site is None or site.key in machine.weight_loads:
+    if site is None or site.key in machine.places.weight_loads:
         return
-    machine.weight_loads.add(site.key)
-    machine.data_loads.discard(site.key)
+    machine.places.weight_loads.add(site.key)
+    machine.places.data_loads.discard(site.key)
     told = machine.run.withheld.pop(site.key, None)
     if told is not None:
         machine.events[LoadWithoutMap, site.key, None, None] = told

@@ -102,8 +102,8 @@ def _is_an_option(machine: Machine, literal: Site | None, index: int | None, cho
     """Whether the user may say another device: this one is an option's default, or one further than the first has the
     number that an option gives."""
     if index:
-        return chosen or (literal is not None and literal.key in machine.gpu_numbers)
-    return literal is not None and literal.key in machine.options
+        return chosen or (literal is not None and literal.key in machine.places.gpu_numbers)
+    return literal is not None and literal.key in machine.places.options
 
 
 def _note_misled(machine: Machine, site: Site, error: str) -> None:
@@ -218,7 +218,7 @@ def read_lost(
 
 def is_missing_accelerator(value: Value | None, machine: Machine) -> TypeGuard[Const]:
     """Whether a value is the None of an accelerator that the world lacks; one that a condition has told is another."""
-    return isinstance(value, Const) and value.site is not None and value.site.key in machine.accelerators
+    return isinstance(value, Const) and value.site is not None and value.site.key in machine.places.accelerators
 
 
 def missing_accelerator(

@@ -245,7 +245,7 @@ def may_require_grad(operands: Iterable[object]) -> bool:
 
 def _a_part_for_each_gpu(machine: Machine, count: Value | None, main: Tensor, rank: int | None) -> Sequence | None:
     """The parts of `x.chunk(torch.cuda.device_count())`."""
-    if not isinstance(count, Const) or count.site is None or count.site.key not in machine.counts:
+    if not isinstance(count, Const) or count.site is None or count.site.key not in machine.places.counts:
         return None
     if not isinstance(count.value, int) or count.value < 1:
         return None
