@@ -36,9 +36,10 @@ def severity(event: DeviceUnavailable) -> Severity | None:
 
 
 def in_notebook(event: DeviceUnavailable) -> bool:
-    """Whether the code is a notebook's: which of the GPUs is taken there its reader sets in the cell that says it, as
-    elsewhere by an option."""
-    return kind_of(Path(where(event).path)) == "notebook"
+    """Whether the code is a notebook's, or what one calls: which of the GPUs is taken there its reader sets in the cell
+    that says it, as elsewhere by an option."""
+    paths = [where(event).path, *(site.path for site in event.calls[:1])]
+    return any(kind_of(Path(path)) == "notebook" for path in paths)
 
 
 def in_document(event: DeviceUnavailable) -> bool:
