@@ -55,76 +55,127 @@ class Run:
     """
 
     def __init__(self, world: World, budget: int, assume: dict[ChoiceKey, bool], limit: int = 0) -> None:
+        # -- how far it may go
+
         self.steps = 0
         self.budget = budget
         self.limit = limit or budget
+        self.contexts: dict[ir.Function, tuple[int, int, int]] = {}
+        """How often functions were run in this run, the steps that they took, and those of them in descents."""
+        self.latest: dict[ir.Function, int] = {}
+        """When each function was last called by another than itself."""
+        self.memo: dict[Any, Any] = {}
+        """What calls gave, by function and arguments."""
+        self.cuts = 0
+        """How many calls a bound has left out."""
+        self.home: str | None = None
+        """The file of which functions are entered by protocol, where one is."""
+        self.abroad = 0
+        """The steps that functions of other files have taken."""
+        self.left_at: int | None = None
+        """At which step the run left its home, if it is elsewhere."""
+
+        # -- where it is
+
+        self.stack: list[ir.Function] = []
+        """The functions that run, outermost first."""
+        self.activations: list[Activation] = []
+        """What is known of their calls, in the same order."""
+        self.path: list[Choice] = []
+        """What was chosen on the way to where the run is."""
+        self.protocol = False
+        """Whether what runs was entered by protocol."""
+        self.importing = 0
+        """How many imports the run is in."""
+        self.building = False
+        """Whether an instance is being built by protocol."""
+        self.worker: Worker | None = None
+        """The forked process in which the run is."""
+        self.trace: Trace | None = None
+        """The trace that records or repeats where the run is."""
+        self.given_device: str | None = "cuda:0" if world.has_cuda else "cpu"
+        """What an entry point by protocol is given where it is given a device; None where nobody knows."""
+        self.replica_failed = False
+        """Whether the running replica of a DataParallel has raised, and that was told."""
+        self.texts = 0
+        """How many texts the run is in that `eval` was given."""
+        self.quiet = 0
+        """How many guesses the run is in: nothing is told in them."""
+
+        # -- what is assumed in it
+
         self.assume = assume
+        """The answers that are given to conditions in this run."""
         self.takes_first = FIRST_GPU in assume
         """Whether this run takes a GPU of which nobody knows the number for the first of several."""
         self.is_on_the_cpu = ON_THE_CPU in assume
+        """Whether the user of the program says that it is to stay on the CPU."""
         self.varies = VARIES in assume
+        """Whether the answers that are assumed of conditions on data hold for what is asked first alone."""
         self.gives_a_gpu = any(key.__class__ is tuple and key[1] == IS_A_GPU for key in assume)
         """Whether this run gives a GPU to settings that name a device."""
-        self.data_asked: dict[ChoiceKey, list[list[Value]]] = {}
-        """Of which data conditions were asked: of the first, and of others."""
         self.has_arguments = any(isinstance(key, str) and "sys.argv" in key for key in assume)
+        """Whether the program is started with arguments."""
+
+        # -- conditions
+
+        self.asked: set[ChoiceKey] = set()
+        """The conditions that were asked and that the world does not decide."""
+        self.promoted: dict[ChoiceKey, Choice] = {}
+        """The conditions that other runs are to answer: a join after them lost a device."""
+        self.joint: dict[ChoiceKey, list[dict[ChoiceKey, bool]]] = {}
+        """What settles conditions of several undecided parts, by the first of these."""
         self.defaults: dict[ChoiceKey, bool] = {}
         """Answers that were taken because the program is started without arguments."""
-        self.promoted: dict[ChoiceKey, Choice] = {}
+        self.unless_given: dict[ChoiceKey, bool | None] = {}
+        """What options are that nobody gives."""
         self.offered: dict[str, str] = {}
         """Values that options of the program offer besides their defaults, by what is assumed where one is given."""
         self.unlikely: dict[ChoiceKey, bool] = {}
         """Of the questions whether something is None, whether all ask what a call gave of which nothing is known."""
-        self.joint: dict[ChoiceKey, list[dict[ChoiceKey, bool]]] = {}
-        """What settles conditions of several undecided parts, by the first of these."""
-        self.asked: set[ChoiceKey] = set()
-        self.handed: list[Function] = []
-        """Functions that were made in this run, and that libraries were given."""
-        self.path: list[Choice] = []
-        self.home: str | None = None
+        self.data_asked: dict[ChoiceKey, list[list[Value]]] = {}
+        """Of which data conditions were asked: of the first, and of others."""
+        self.settled: dict[ChoiceKey, bool] = {}
+        """Conditions of which the program survives one answer alone: on the other it has returned or raised."""
+        self.vouched: set[ChoiceKey] = set()
+        """The conditions of `settled` that were counted as guards."""
+        self.within: dict[ChoiceKey, bool] = {}
+        """The named conditions inside whose sides the run is, with their answers."""
         self.proved: dict[str, bool] = {}
         """Which flags of the user's the conditions around have answered, by their names."""
-        self.given_device: str | None = "cuda:0" if world.has_cuda else "cpu"
-        """What an entry point by protocol is given where it is given a device; None where nobody knows."""
-        self.abroad = 0
-        self.left_at: int | None = None
+        self.one_sided: set[tuple[str, int, int]] = set()
+        """Where the conditions stand of which the program survives one answer alone."""
+        self.connective: ir.Bool | None = None
+        """The `and` or `or` of which a part is being evaluated."""
+        self.branching: ir.If | None = None
+        """The `if` of which the condition is being evaluated."""
+        self.missed: ir.Compare | None = None
+        """The comparison that asked for a key under a device of another spelling."""
+        self.guards = 0
+        """How many questions for a GPU, or for whether a device will do, the run is behind."""
+        self.doubts = 0
+        """Behind how many conditions the run is of which nothing is known."""
+
+        # -- errors
+
         self.trying: tuple[frozenset[str], ...] = ()
         """What each handler around would catch of what torch raises about devices."""
         self.telling = 0
         """How many of the handlers around, of which each would catch a device error, only tell of it and go on."""
         self.expected: list[str] = []
-        self.quiet = self.texts = 0
-        self.stack: list[ir.Function] = []
-        self.activations: list[Activation] = []
-        self.contexts: dict[ir.Function, tuple[int, int, int]] = {}
-        """How often functions were run in this run, the steps that they took, and those of them in descents."""
-        self.replica_failed = False
-        """Whether the running replica of a DataParallel has raised, and that was told."""
-        self.kept: dict[int, dict[int, Shared]] = {}
-        """What was kept of weights by moves that copied nothing, by the weight; both by identity."""
-        self.replaced_leaves: dict[Tensor, Origin] = {}
-        """The moves by which leaves were replaced by their copies, by the leaf."""
-        self.cuts = 0
-        """How many calls a bound has left out."""
-        self.latest: dict[ir.Function, int] = {}
-        """When each function was last called by another than itself."""
-        self.settled: dict[ChoiceKey, bool] = {}
-        self.within: dict[ChoiceKey, bool] = {}
-        """The named conditions inside whose sides the run is, with their answers."""
-        self.memo: dict[Any, Any] = {}
-        self.worker: Worker | None = None
-        self.trace: Trace | None = None
-        self.protocol = False
-        self.importing = 0
-        self.elsewhere = False
-        """Whether this run has named another place than that where all is by protocol, or the host reads what it is not
-        known to have; or whether what it put there met something of which nobody knows where it is."""
-        self.strayed = False
-        """Whether this run has put a tensor elsewhere than where all is by protocol."""
-        self.building = False
-        """Whether an instance is being built by protocol."""
-        self.built_on_cpu = False
-        """Whether something was put on the CPU while an instance was built by protocol."""
+        """The exceptions for which the handlers around wait, for imports that raise."""
+        self.raised = ""
+        """The dotted name of the exception that the program raised last: of a class of its own, that of the nearest
+        base that is a builtin or of a library."""
+        self.thrown: Value | None = None
+        """The exception of the program's own that is on its way to a handler."""
+
+        # -- rounds of loops
+
+        self.round_began = 0
+        """When the running round of a loop began."""
+        self.grown = 0
+        """How often a module that had been moved was given another."""
         self.weighed = False
         """Whether a condition was decided by numbers, so that it may have another answer in another round."""
         self.weighs: frozenset[str] = frozenset()
@@ -133,34 +184,34 @@ class Run:
         """The tensors that the sides of such conditions gave to names, and where they were: they are to stay there."""
         self.passing = False
         """Whether one was of which the other answer makes no difference."""
+
+        # -- what became of tensors and modules
+
+        self.elsewhere = False
+        """Whether this run has named another place than that where all is by protocol, or the host reads what it is not
+        known to have; or whether what it put there met something of which nobody knows where it is."""
+        self.strayed = False
+        """Whether this run has put a tensor elsewhere than where all is by protocol."""
+        self.built_on_cpu = False
+        """Whether something was put on the CPU while an instance was built by protocol."""
         self.clashed: set[tuple[ir.Node, Frame, tuple[Choice, ...]]] = set()
-        self.guards = self.doubts = 0
+        """Where operands have clashed: in which activation, and on which way."""
+        self.sent: set[Origin] = set()
+        """Where tensors began that the program itself has sent to another device."""
         self.served: dict[Origin, int] = {}
         """When tensors were last given to what stands elsewhere. It says who is blamed, so that it isn't undone: a side
         of a branch that only does this leaves nothing behind."""
+        self.kept: dict[int, dict[int, Shared]] = {}
+        """What was kept of weights by moves that copied nothing, by the weight; both by identity."""
+        self.replaced_leaves: dict[Tensor, Origin] = {}
+        """The moves by which leaves were replaced by their copies, by the leaf."""
+        self.late: dict[tuple[str, int, int], list[Tensor]] = {}
+        """The parameters that a module was given after it had been moved, by the place of the move."""
         self.loads: dict[Unknown, Site] = {}
         """What was loaded from files that this run doesn't know, and where."""
         self.withheld: dict[tuple[str, int, int], Event] = {}
         """What was told of loads, and taken back, by where they stand."""
         self.parts: dict[Unknown, Instance] = {}
         """What was taken out of modules of other libraries by names that no row gives, and the module."""
-        self.connective: ir.Bool | None = None
-        self.branching: ir.If | None = None
-        self.missed: ir.Compare | None = None
-        self.raised = ""
-        """The dotted name of the exception that the program raised last: of a class of its own, that of the nearest
-        base that is a builtin or of a library."""
-        self.thrown: Value | None = None
-        """The exception of the program's own that is on its way to a handler."""
-        self.vouched: set[ChoiceKey] = set()
-        self.late: dict[tuple[str, int, int], list[Tensor]] = {}
-        """The parameters that a module was given after it had been moved, by the place of the move."""
-        self.sent: set[Origin] = set()
-        """Where tensors began that the program itself has sent to another device."""
-        self.one_sided: set[tuple[str, int, int]] = set()
-        """Where the conditions stand of which the program survives one answer alone."""
-        self.unless_given: dict[ChoiceKey, bool | None] = {}
-        """What options are that nobody gives."""
-        self.round_began = 0
-        self.grown = 0
-        """How often a module that had been moved was given another."""
+        self.handed: list[Function] = []
+        """Functions that were made in this run, and that libraries were given."""
