@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import attribute, call_value, item
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
 
+
+Names = Callable[[str], Value]
+"""What a text finds under the names that it uses."""
 
 _DEEPEST: Final = 4
 """How many texts are followed that evaluate texts; one may evaluate itself."""
@@ -66,27 +70,48 @@ def _literal(tree: ast.expr, site: Site | None) -> Value:
         return UNKNOWN
 
 
-def _value(machine: Machine, tree: ast.expr, site: Site | None, call: Call) -> Value:
+def run_with(machine: Machine, text: Value | None, names: Names, call: Call) -> None:
+    """Run a known text that is one expression, and sees no names but those that it is given."""
+    tree = _parsed(call.with_arguments([NONE if text is None else text]))[1]
+    if tree is not None and machine.run.texts < _DEEPEST:
+        machine.run.texts += 1
+        try:
+            _value(machine, tree, None, call, names)
+        finally:
+            machine.run.texts -= 1
+
+
+def global_of(machine: Machine, name: str, call: Call) -> Value:
+    """A name of the file in which a call stands."""
+    if name not in call.frame.namespace.names and name not in call.frame.namespace.deferred:
+        return UNKNOWN
+    return global_name(machine, ir.Name(name, ir.NameScope.GLOBAL, call.node.at), call.frame)
+
+
+def _value(machine: Machine, tree: ast.expr, site: Site | None, call: Call, names: Names | None = None) -> Value:
     """What an expression comes to; unknown where it is more than is followed here."""
+
+    def part_of(part: ast.expr) -> Value:
+        return _value(machine, part, site, call, names)
+
     if isinstance(tree, ast.Name):
-        return _name(machine, tree.id, call)
+        return _name(machine, tree.id, call) if names is None else names(tree.id)
     if isinstance(tree, ast.Attribute):
-        return attribute(machine, _value(machine, tree.value, site, call), tree.attr, call.node, call.frame)
+        return attribute(machine, part_of(tree.value), tree.attr, call.node, call.frame)
     if isinstance(tree, ast.Subscript) and not isinstance(tree.slice, ast.Slice):
-        whole, index = (_value(machine, part, site, call) for part in (tree.value, tree.slice))
-        return item(machine, whole, index, call.node, call.frame)
+        return item(machine, part_of(tree.value), part_of(tree.slice), call.node, call.frame)
     if isinstance(tree, ast.Call):
-        return _called(machine, tree, site, call)
+        return _called(machine, tree, part_of, call)
     return _literal(tree, site)
 
 
-def _called(machine: Machine, tree: ast.Call, site: Site | None, call: Call) -> Value:
+def _called(machine: Machine, tree: ast.Call, part_of: Callable[[ast.expr], Value], call: Call) -> Value:
     """A call with arguments that are followed, none of them starred."""
     if any(isinstance(part, ast.Starred) for part in tree.args) or any(part.arg is None for part in tree.keywords):
         return UNKNOWN
-    function = _value(machine, tree.func, site, call)
-    arguments = [_value(machine, part, site, call) for part in tree.args]
-    keywords = {part.arg or "": _value(machine, part.value, site, call) for part in tree.keywords}
+    function = part_of(tree.func)
+    arguments = [part_of(part) for part in tree.args]
+    keywords = {part.arg or "": part_of(part.value) for part in tree.keywords}
     return call_value(machine, function, call.with_arguments(arguments, keywords))
 
 
