@@ -98,12 +98,12 @@ def test_which_gpu_a_notebook_takes_its_reader_sets(name: str, asks: str, expect
 
 def test_so_it_is_where_a_notebook_calls_what_another_file_does(tmp_path: Path) -> None:
     (tmp_path / "drawing.py").write_text("import torch\ndef drawn(size):\n    return torch.randn(size).cuda()\n")
-    cells = ["import os\nimport drawing\n", 'os.environ["CUDA_VISIBLE_DEVICES"] = "2"\ndrawing.drawn(2)']
+    cells = ["import os\nimport drawing\n", 'os.environ["CUDA_VISIBLE_DEVICES"] = "2"\n', "drawing.drawn(2)"]
     made = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": cell} for cell in cells]
     (tmp_path / "lesson.ipynb").write_text(
         json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
     )
-    found = check([tmp_path], Config(root=tmp_path))
+    found = check([tmp_path / "lesson.ipynb", tmp_path / "drawing.py"], Config(root=tmp_path))
     assert [(finding.code, finding.severity) for finding in found] == [("DEV102", "advice")]
 
 

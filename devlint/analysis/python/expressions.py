@@ -16,6 +16,7 @@ from devlint.analysis.domain.values import (
     UNKNOWN,
     Answer,
     Array,
+    Class,
     Const,
     External,
     Function,
@@ -122,13 +123,22 @@ _SKIPPERS = ("pytest", "unittest")
 
 
 def zero_argument_super(frame: Frame) -> Value:
-    """`super()` in a method."""
+    """`super()` in a method, of what it was given first: by a call of the class's own, `Base.__init__(self)`, too."""
     inner: Frame | None = frame
-    while inner is not None and (inner.receiver is None or inner.owner is None):
+    while inner is not None and (inner.owner is None or _first_given(inner) is None):
         inner = inner.outer
-    if inner is None or inner.owner is None or inner.receiver is None:
+    receiver = None if inner is None else _first_given(inner)
+    if inner is None or inner.owner is None or receiver is None:
         return UNKNOWN
-    return Super(inner.owner, inner.receiver)
+    return Super(inner.owner, receiver)
+
+
+def _first_given(frame: Frame) -> Value | None:
+    """What a method was called of."""
+    if frame.receiver is not None or frame.function is None or not frame.function.parameters.positional:
+        return frame.receiver
+    given = frame.names.get(frame.function.parameters.positional[0])
+    return given if isinstance(given, (Instance, Class)) else None
 
 
 def arguments(machine: Machine, node: ir.Call, frame: Frame, unused: bool = False) -> Call:
