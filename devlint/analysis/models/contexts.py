@@ -1,4 +1,4 @@
-"""contextlib: context managers that change nothing about devices."""
+"""contextlib: context managers that change nothing about devices; those of deepspeed that gather parameters."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from devlint.analysis.access import call_value
 from devlint.analysis.dispatch import ENTER, Call, method_models, models, on
 from devlint.analysis.domain.values import NONE, UNKNOWN, External, Function, Instance, Value
 from devlint.analysis.python.statements import enter
+from devlint.analysis.pytorch.meeting import tensors_in
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -29,6 +30,16 @@ def context_manager(machine: Machine, call: Call) -> Value | None:
     if isinstance(function, Function):
         machine.store.set(function, "kind", "contextmanager")
     return function
+
+
+@models("deepspeed.zero.GatheredParameters", "deepspeed.runtime.zero.partition_parameters.GatheredParameters")
+def gathered_parameters(machine: Machine, call: Call) -> Value | None:
+    """`GatheredParameters(params)`: these are brought together from all processes, and where that is the library says
+    (deepspeed 0.14, runtime/zero/partition_parameters.py)."""
+    for given in call.values():
+        for tensor in tensors_in(given, 3):
+            machine.store.set(tensor, "device", None)
+    return None
 
 
 @models("contextlib.nullcontext", "contextlib.closing")
