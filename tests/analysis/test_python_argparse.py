@@ -244,6 +244,29 @@ def test_click_fire_absl_hydra() -> None:
     assert _choice(run, "g")[:2] == ("cfg.device", True)
 
 
+def test_groups_of_commands() -> None:
+    run = Run(
+        "import click, fire, typer\n"
+        "found = {}\n"
+        "@click.group()\n@click.option('--device', default='cuda')\n"
+        "def cli(device):\n    found['device'] = device\n"
+        "@cli.command()\n@click.argument('path')\ndef train(path):\n    found['path'] = path\n"
+        "cli()\n"
+        "app = typer.Typer()\n"
+        "@app.callback()\ndef first(seed=3):\n    found['seed'] = seed\n"
+        "@app.command()\ndef show(path):\n    return path\n"
+        "app()\n"
+        "class Cli:\n    def __init__(self, size=2):\n        found['size'] = size\n"
+        "    def run(self):\n        found['run'] = 1\n"
+        "fire.Fire(Cli)\n"
+        "a, b, c = found['device'], found['seed'], found['size']\n"
+        "d = train('x') is None, show('y'), 'path' in found, 'run' in found"
+    )
+    assert run.ended
+    assert [run.python(name) for name in "abc"] == ["cuda", 3, 2]
+    assert run.python("d") == (True, "y", True, False)
+
+
 def test_a_flag_that_is_on_for_good_is_no_choice() -> None:
     run = Run(
         "import argparse\n"
