@@ -54,7 +54,7 @@ from devlint.analysis.programs.outsiders import let_callbacks_move
 from devlint.analysis.python.constants import scalar_result, text_result
 from devlint.analysis.python.lacking import LACKED, read_lacking
 from devlint.analysis.pytorch.devices import is_device_like, resolve, use
-from devlint.analysis.pytorch.host import let_arrive
+from devlint.analysis.pytorch.host import let_arrive, names_cpu
 from devlint.analysis.pytorch.loads import part_of_load, take_for_data, take_for_weights
 from devlint.analysis.pytorch.meeting import spoilt, tensors_in
 from devlint.analysis.pytorch.modules import forget_places
@@ -214,8 +214,7 @@ def _moved(machine: Machine, name: str, call: Call) -> Value:
     if device is None:
         return UNKNOWN
     made = Tensor(device, None, machine.origin("moved", call.node, call.frame, device))
-    named = isinstance(target, Const) and target.value == "cpu"
-    if named and constant(call.keywords.get("non_blocking")) is True and machine.world.has_cuda:
+    if names_cpu(call) and constant(call.keywords.get("non_blocking")) is True and machine.world.has_cuda:
         made.pending = machine.state.synchronizations
         made.origin = machine.origin("async-copy", call.node, call.frame, "cpu")
     return made

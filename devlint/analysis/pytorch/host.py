@@ -47,6 +47,17 @@ def to_host(
     machine.store.set(value, "device", POISON)
 
 
+def names_cpu(call: Call) -> bool:
+    """Whether a move says itself that it goes to the CPU, `x.to("cpu")`: what is there may be on a GPU, then."""
+    node = call.node
+    given = (
+        [*node.args[:1], *(part for name, part in node.keywords if name == "device")]
+        if isinstance(node, ir.Call)
+        else []
+    )
+    return any(isinstance(part, ir.Const) and part.value == "cpu" for part in given)
+
+
 def read_pending(machine: Machine, value: Tensor, reader: str, node: ir.Node, frame: Frame) -> None:
     """The host reads what a non-blocking copy may not have brought yet."""
     if value.pending is None or value.pending != machine.state.synchronizations or value.origin is None:

@@ -36,9 +36,16 @@ from devlint.analysis.domain.values import (
 from devlint.analysis.events import LegacyType
 from devlint.analysis.flow.users_devices import as_given, note_device
 from devlint.analysis.python.replacing import replaced
-from devlint.analysis.pytorch.devices import demand_gpu, given_device, is_device_like, legacy_error, resolve, use
+from devlint.analysis.pytorch.devices import (
+    demand_gpu,
+    given_device,
+    is_device_like,
+    legacy_error,
+    resolve,
+    use,
+)
 from devlint.analysis.pytorch.gathering import needs_number
-from devlint.analysis.pytorch.host import let_arrive, pin, read_pending, synchronize, to_host
+from devlint.analysis.pytorch.host import let_arrive, names_cpu, pin, read_pending, synchronize, to_host
 from devlint.analysis.pytorch.moves import note_transfer
 from devlint.analysis.pytorch.results import derived, device_of, first_size, is_any_content, other_size, shape
 from devlint.analysis.pytorch.rows import apply_row, refuse_as_content
@@ -328,9 +335,7 @@ def note_pending(machine: Machine, value: Tensor, result: Tensor, call: Call) ->
     if not _is_asynchronous(call):
         let_arrive(machine)
     else:
-        target = call.argument(0, "device")
-        is_named = isinstance(target, Const) and target.value == "cpu"
-        if value.device is None and not (is_named and machine.has_cuda):
+        if value.device is None and not (names_cpu(call) and machine.has_cuda):
             return result
         result.pending = machine.state.synchronizations
         result.origin = machine.origin("async-copy", call.node, call.frame, "cpu", "", value.origin)
