@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.domain.values import Class, Function, Instance, Tensor, Unknown, Value, birth
+from devlint.syntax import ir
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Choice
     from devlint.analysis.flow.choices import ChoiceKey
-    from devlint.syntax import ir
 
 
 class Namespace:
@@ -125,3 +125,11 @@ def names_of_no_tensors(frame: Frame) -> set[str]:
 
 
 _MAY_BE_TENSORS = frozenset({Tensor, Unknown})
+
+
+def held(node: ir.Expr, frame: Frame) -> Value | None:
+    """What a name or a chain of attributes holds, if that takes no evaluation."""
+    if isinstance(node, ir.Name):
+        return frame.names.get(node.id) or frame.namespace.names.get(node.id)
+    base = held(node.value, frame) if isinstance(node, ir.Attribute) else None
+    return base.fields.get(node.name) if isinstance(base, Instance) and isinstance(node, ir.Attribute) else None

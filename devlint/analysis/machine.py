@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from devlint.analysis.flow.choices import ChoiceKey
+    from devlint.analysis.flow.other_values import OtherWay
     from devlint.analysis.frames import Frame, Namespace
     from devlint.analysis.programs.built import Built
     from devlint.analysis.project import Project
@@ -148,6 +149,10 @@ class Machine:
         """Where, with nothing assumed, an operand of known device met one whose device was lost behind a condition."""
         self.pairs: dict[tuple[ChoiceKey, ChoiceKey], None] = {}
         """Conditions behind which operands of one operation lost their devices."""
+        self.other_ways: dict[ChoiceKey, OtherWay] = {}
+        """The ways that a program goes with other values of its options, by what is assumed of them."""
+        self.ways_taken: set[ir.Node | tuple[ir.Node, bool]] = set()
+        """Which conditions have had which answer, and which cases were run, in the runs of one entry point."""
         self.has_closed = False
         """Whether a parser was made of which all options may be in sight."""
         self.begin(10_000, {})

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from devlint.analysis.dispatch import Call
     from devlint.analysis.domain.origins import Origin
-    from devlint.analysis.domain.values import Function, Instance, Shared, Tensor, Unknown, Value
+    from devlint.analysis.domain.values import Const, Function, Instance, Shared, Tensor, Unknown, Value
     from devlint.analysis.events import Choice, Event, Site
     from devlint.analysis.flow.choices import ChoiceKey
+    from devlint.analysis.flow.other_values import Values
     from devlint.analysis.frames import Frame
     from devlint.analysis.state import Trace, Worker
     from devlint.syntax import ir
@@ -131,6 +132,10 @@ class Run:
         """What options are that nobody gives."""
         self.offered: dict[str, str] = {}
         """Values that options of the program offer besides their defaults, by what is assumed where one is given."""
+        self.from_options: dict[Const, str] = {}
+        """The defaults of options that the program has read, with the names of these."""
+        self.of_options: dict[Const, Values] = {}
+        """What conditions on them gave, with the values of options that would give another answer."""
         self.unlikely: dict[ChoiceKey, bool] = {}
         """Of the questions whether something is None, whether all ask what a call gave of which nothing is known."""
         self.data_asked: dict[ChoiceKey, list[list[Value]]] = {}

@@ -30,7 +30,10 @@ MOST_TRIALS = 300
 PROVING = (WHOLE,)
 """What may refute a finding."""
 
-_FLAG = re.compile(r"^(?:args|opts?|options|FLAGS|flags|hparams|cfg|config|parsed|params)\.(\w+)$")
+_FLAG = re.compile(
+    r"(?:args|opts?|options|FLAGS|flags|hparams|cfg|config|parsed|params)\.(\w+)(?: == (-?[\d.]+|'[\w./-]+'))?"
+)
+"""An option that is on, or has a value, as the condition of a finding says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +121,14 @@ class Confirmer:
         """Once more with the command line that turns on what the finding depends on."""
         by_flags: dict[tuple[str, ...], list[Claim]] = {}
         for claim in waiting:
-            flags = [_FLAG.match(condition.condition) for condition in claim.finding.when if condition.value]
-            words = tuple(f"--{match.group(1)}" for match in flags if match)
-            if words:
-                by_flags.setdefault(words, []).append(claim)
+            flags = [_FLAG.fullmatch(condition.condition) for condition in claim.finding.when if condition.value]
+            given = [word for match in flags if match for word in (f"--{match[1]}", match[2]) if word is not None]
+            if given:
+                by_flags.setdefault(tuple(word.strip("'") for word in given), []).append(claim)
         for words, some in by_flags.items():
             variant = whole(some[0].place.path, self._texts, self.root(some[0].place.path))
-            spelled = [words, tuple(word.replace("_", "-") for word in words)]
-            for args in dict.fromkeys(spelled):
+            dashed = tuple(word.replace("_", "-") if word.startswith("--") else word for word in words)
+            for args in dict.fromkeys([words, dashed]):
                 program = replace(variant.program, args=args)
                 yield from self.judge(replace(variant, program=program), some, claims, f"{WHOLE} {' '.join(args)}")
 

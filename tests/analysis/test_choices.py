@@ -592,6 +592,7 @@ def test_values_that_an_option_offers_are_tried(picks: str) -> None:
     assert _when_offered(picks) == {"args.how == 'left'"}
 
 
-def test_a_value_that_picks_nothing_new_is_not_tried() -> None:
-    assert not _when_offered("y = plain(x)\nif args.how == 'other':\n    y = plain(x.cpu())\n")
-    assert not _when_offered("y = plain(x)\nleft(x)\nif args.how == 'left':\n    y = left(x)\n")
+def test_a_value_that_leads_to_what_was_run_elsewhere_is_tried_where_the_program_asks_for_it() -> None:
+    assert _when_offered("y = plain(x)\nif args.how == 'other':\n    y = plain(x.cpu())\n") == {"args.how == 'other'"}
+    assert _when_offered("y = plain(x)\nleft(x)\nif args.how == 'left':\n    y = left(x)\n") == {"args.how == 'left'"}
+    assert not _when_offered("y = plain(x)\nif args.how == 'other':\n    print(y)\n")

@@ -99,6 +99,26 @@ def test_two_findings_on_one_row_are_told_apart(confirm_files: Confirm) -> None:
     assert len({item.how for item in found}) == 2
 
 
+@pytest.mark.parametrize(
+    ("option", "condition", "given"),
+    [
+        ('"--mix-rows", action="store_true"', "args.mix_rows", "--mix-rows"),
+        ('"--mixing", type=float, default=0.0', "args.mixing > 0", "--mixing 0.5"),
+        ('"--kind", default="none"', 'args.kind == "rows"', "--kind rows"),
+    ],
+)
+def test_a_finding_behind_an_option(confirm_files: Confirm, option: str, condition: str, given: str) -> None:
+    text = (
+        "import argparse\nimport torch\nparser = argparse.ArgumentParser()\n"
+        f"parser.add_argument({option})\nargs = parser.parse_args()\n"
+        'rows = torch.rand(2, 3).to("cuda" if torch.cuda.is_available() else "cpu")\n'
+        f"if {condition}:\n    print(rows * torch.rand(2, 1))\n"
+    )
+    [confirmation] = confirm_files({"program.py": text})
+    assert confirmation.status == "confirmed"
+    assert given in confirmation.how
+
+
 def test_an_error_in_a_worker_process(confirm_files: Confirm) -> None:
     text = (
         "import torch\nfrom torch.utils.data import DataLoader, Dataset\n\n\n"

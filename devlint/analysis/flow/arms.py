@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.domain.values import Const
 from devlint.analysis.flow.option_names import asks_for_gpu, is_gpu_flag
-from devlint.analysis.flow.visiting import held
+from devlint.analysis.frames import held
 from devlint.syntax import ir
 from devlint.syntax.walk import last_name, walk
 

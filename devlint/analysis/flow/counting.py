@@ -21,8 +21,8 @@ from devlint.analysis.domain.values import (
     Unknown,
     Value,
 )
-from devlint.analysis.flow.visiting import held, says
-from devlint.analysis.frames import Locals
+from devlint.analysis.flow.visiting import says
+from devlint.analysis.frames import Locals, held
 from devlint.analysis.memo import memoized
 from devlint.analysis.store import MISSING
 from devlint.syntax import ir

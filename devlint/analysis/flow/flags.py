@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.domain.values import Unknown, constant
 from devlint.analysis.flow.choices import ask_later
-from devlint.analysis.flow.visiting import held
+from devlint.analysis.frames import held
 from devlint.syntax import ir
 
 if TYPE_CHECKING:

@@ -31,15 +31,8 @@ if TYPE_CHECKING:
     from devlint.analysis.store import Delta
 
 from devlint.analysis.flow.control import keep_sides, one_way
-from devlint.analysis.flow.visiting import (
-    MAX_ROUNDS,
-    MAX_ROUNDS_PLACED,
-    forget_others,
-    held,
-    indexed,
-    is_cheap,
-    is_named,
-)
+from devlint.analysis.flow.visiting import MAX_ROUNDS, MAX_ROUNDS_PLACED, forget_others, indexed, is_cheap, is_named
+from devlint.analysis.frames import held
 
 MAX_ROUNDS_OPEN = 3
 MOST_DEVICES = max(world.device_count for world in WORLDS)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.domain.values import Const
 from devlint.analysis.events import Site
-from devlint.analysis.flow.visiting import held
+from devlint.analysis.frames import held
 from devlint.analysis.memo import memoized
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.domain.values import MAX_ITEMS, Const, Instance, Mapping, Sequence, Tensor, Value
+from devlint.analysis.frames import held
 from devlint.analysis.memo import memoized
 from devlint.analysis.pytorch.modules import registered
 from devlint.analysis.store import differ
@@ -90,14 +91,6 @@ def _access(node: ir.Node) -> tuple[ir.Expr, ir.Expr] | None:
 
 
 _BY_NAME = frozenset({"getattr", "setattr"})
-
-
-def held(node: ir.Expr, frame: Frame) -> Value | None:
-    """What a name or a chain of attributes holds, if that takes no evaluation."""
-    if isinstance(node, ir.Name):
-        return frame.names.get(node.id) or frame.namespace.names.get(node.id)
-    base = held(node.value, frame) if isinstance(node, ir.Attribute) else None
-    return base.fields.get(node.name) if isinstance(base, Instance) and isinstance(node, ir.Attribute) else None
 
 
 def _reached(node: ir.Expr, frame: Frame) -> Value | None:

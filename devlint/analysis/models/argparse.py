@@ -28,6 +28,7 @@ from devlint.analysis.events import Choice
 from devlint.analysis.flow.gpu_numbers import read, says_which
 from devlint.analysis.flow.offered import given, texts_offered
 from devlint.analysis.flow.option_names import is_gpu_flag, speaks_of_gpu
+from devlint.analysis.flow.other_values import read_default
 from devlint.analysis.flow.users_devices import GPU, gpu_among, no_device, setting, unless_given
 from devlint.analysis.machine import text_of
 from devlint.analysis.models.command_lines import (
@@ -337,8 +338,8 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
     if says_which(option.dest, default):
         return read(machine, default, machine.site(call.node, call.frame))
     if option.offered:
-        return given(machine, path, default, option.offered, machine.site(call.node, call.frame))
-    return default
+        default = given(machine, path, default, option.offered, machine.site(call.node, call.frame))
+    return default if option.fixed else read_default(machine, path, default)
 
 
 def _may_name_gpu(option: Option) -> bool:

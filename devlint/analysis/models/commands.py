@@ -25,6 +25,7 @@ from devlint.analysis.domain.values import (
     is_none,
 )
 from devlint.analysis.flow.control import one_way
+from devlint.analysis.flow.other_values import read_default
 from devlint.analysis.flow.users_devices import setting, unless_given
 from devlint.analysis.machine import text_of
 
@@ -47,7 +48,7 @@ def chosen(machine: Machine, path: str, default: Value | None, is_flag: bool = F
         return setting(machine, path, default)
     if isinstance(default, Const) and isinstance(default.value, bool):
         return Unknown(path, True, default)
-    return unless_given(machine, path, default)
+    return read_default(machine, path, unless_given(machine, path, default))
 
 
 # -- click

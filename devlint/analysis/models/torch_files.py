@@ -34,7 +34,7 @@ from devlint.analysis.domain.values import (
 from devlint.analysis.events import LoadWithoutMap
 from devlint.analysis.flow.choices import gpu_is_asked_for
 from devlint.analysis.flow.option_names import asks_for_gpu, speaks_of_gpu
-from devlint.analysis.flow.visiting import held
+from devlint.analysis.frames import held
 from devlint.analysis.machine import text_of
 from devlint.analysis.models.copying import copied
 from devlint.analysis.programs.neighbours import saves_nothing, saves_settings

@@ -14,7 +14,7 @@ from devlint.analysis.access import path_of
 from devlint.analysis.domain.ancestry import find
 from devlint.analysis.domain.values import Const, DeviceValue, Instance, Mapping, ModuleValue, Value
 from devlint.analysis.flow.choices import Decision, decide
-from devlint.analysis.flow.visiting import held
+from devlint.analysis.frames import held
 from devlint.analysis.machine import forget_evidence
 from devlint.analysis.memo import memoized
 from devlint.semantics import table

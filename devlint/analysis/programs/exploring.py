@@ -12,6 +12,7 @@ from typing import Final
 from devlint.analysis.flow.assuming import MAX_BEYOND, beyond, joint, together, usual
 from devlint.analysis.flow.choices import ChoiceKey
 from devlint.analysis.flow.offered import worth_a_run
+from devlint.analysis.flow.other_values import MAX_TRIED, others_worth_a_run
 from devlint.analysis.flow.users_devices import of_users, open_ones
 from devlint.analysis.flow.varying import may_vary
 from devlint.analysis.machine import Machine
@@ -75,6 +76,7 @@ class Exploration:
         machine.events, machine.consulted, machine.evidence = {}, set(), {}
         machine.launched, machine.called = False, set()
         machine.met, machine.pairs, machine.touched = set(), {}, set()
+        machine.other_ways, machine.ways_taken = {}, set()
         base = self._attempt({}, self.is_program)
         self.most = MAX_RUNS * max(self.budget, self.spent)  # a short program may drive a long one of other files
         offered = dict(machine.run.offered) if self.is_program and machine.world.device_count else {}
@@ -110,6 +112,11 @@ class Exploration:
             if not self._goes_on():
                 break
             self._attempt({**given, key: True})
+        if self.is_program and machine.world.device_count:
+            for key in islice(others_worth_a_run(machine), MAX_TRIED):
+                if not self._goes_on():
+                    break
+                self._attempt({**given, key: True})
         if time.monotonic() > self.deadline:
             raise TooSlow
         if self.is_program:

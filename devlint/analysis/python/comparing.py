@@ -43,6 +43,7 @@ from devlint.analysis.domain.values import (
 from devlint.analysis.flow.choices import COMPARE, count_arguments, presence
 from devlint.analysis.flow.conditions import named_unknown
 from devlint.analysis.flow.counting import weigh
+from devlint.analysis.flow.other_values import note_comparison
 from devlint.analysis.flow.presets import compared
 from devlint.analysis.flow.users_devices import as_given
 from devlint.analysis.frames import Frame
@@ -166,6 +167,8 @@ def _compare_constants(machine: Machine, left: Const, right: Const, node: ir.Com
         compare_names(machine, symbol, left, right, node, frame)
     try:
         answer = bool(COMPARE[symbol](left.value, right.value))
+        if left in machine.run.from_options or right in machine.run.from_options:
+            return note_comparison(machine, node, answer, frame)
         return (compared(machine, left, right, node, answer) if machine.presets else None) or const(answer)
     except TypeError as error:
         refuse_index(machine, node, frame, f"TypeError: {error}")

@@ -35,6 +35,7 @@ from devlint.analysis.flow.choices import decide, decide_value
 from devlint.analysis.flow.conditions import both
 from devlint.analysis.flow.control import either
 from devlint.analysis.flow.narrowing import is_used, narrow
+from devlint.analysis.flow.other_values import note_other_way
 from devlint.analysis.frames import Frame
 from devlint.analysis.machine import forget_evidence
 from devlint.analysis.programs.evidence import note_doubts, only_measures
@@ -285,6 +286,8 @@ def evaluate_conditional(machine: Machine, node: ir.Conditional, frame: Frame) -
     if len(machine.evidence) > known:
         note_doubts(machine, [node.test, node.body, node.orelse], frame, known)
     if decision.truth is not None:
+        if machine.run.from_options:
+            note_other_way(machine, node, decision.truth, frame)
         narrow(machine, node.test, frame, decision.truth)
         return machine.evaluate(node.body if decision.truth else node.orelse, frame)
 

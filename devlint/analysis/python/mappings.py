@@ -43,6 +43,7 @@ from devlint.analysis.domain.values import (
     is_none,
 )
 from devlint.analysis.flow.conditions import named_unknown
+from devlint.analysis.flow.other_values import note_other_entries
 from devlint.analysis.python.classes import note_any_name
 from devlint.analysis.python.lacking import LACKED, read_lacking
 from devlint.analysis.python.names import visits_all
@@ -208,6 +209,8 @@ MAX_OPTIONS: Final = 8
 def mapping_item(machine: Machine, value: Mapping, index: Value, node: ir.Node, frame: Frame) -> Value:
     """`d[key]`; a defaultdict makes what is missing."""
     take_for_data(machine, index)
+    if machine.run.from_options:
+        note_other_entries(machine, value, index, node, frame)
     found = get(machine, value, index)
     if isinstance(found, Tensor) and _is_of_a_device(index):
         return Tensor(None, found.rank)  # of the items that are kept it is the one for this device
@@ -346,6 +349,8 @@ def _get(machine: Machine, value: Mapping, call: Call) -> Value:
     if not call.positional:
         return UNKNOWN
     default = call.argument(1, "default") or NONE
+    if machine.run.from_options:
+        note_other_entries(machine, value, call.positional[0], call.node, call.frame)
     try:
         key = key_of(call.positional[0])
         if key in value.items:

@@ -31,6 +31,7 @@ from devlint.analysis.domain.values import (
 from devlint.analysis.flow.choices import decide, decide_value
 from devlint.analysis.flow.control import fork
 from devlint.analysis.flow.narrowing import narrow
+from devlint.analysis.flow.other_values import note_other_cases
 from devlint.analysis.frames import Frame
 from devlint.analysis.machine import text_of
 from devlint.analysis.memo import memoized
@@ -57,7 +58,10 @@ _WHOLE: Final = frozenset("bool bytearray bytes dict float frozenset int list se
 @executes(ir.Match)
 def match_statement(machine: Machine, node: ir.Match, frame: Frame) -> Signal | None:
     """`match`: cases in order; a pattern that is not decided makes a fork."""
-    return _match_cases(machine, machine.evaluate(node.subject, frame), node, 0, frame)
+    subject = machine.evaluate(node.subject, frame)
+    if machine.run.from_options:
+        note_other_cases(machine, node, subject, frame)
+    return _match_cases(machine, subject, node, 0, frame)
 
 
 def _match_cases(machine: Machine, subject: Value, node: ir.Match, index: int, frame: Frame) -> Signal | None:
@@ -72,20 +76,20 @@ def _match_cases(machine: Machine, subject: Value, node: ir.Match, index: int, f
     if guard is not None and (guard.truth is False or answer is True):
         decision = guard
     elif answer is True:
-        return machine.block(case.body, frame)
+        return _run_case(machine, case, frame)
     else:
         if asked is _OPEN and path_of(subject):
             asked = Unknown(f"match {path_of(subject)}#{index}")
         decision = decide_value(machine, asked, _test(machine.project, (case.pattern, node)), frame)
     if decision.truth is True:
-        return machine.block(case.body, frame)
+        return _run_case(machine, case, frame)
     if decision.truth is False:
         return _match_cases(machine, subject, node, index + 1, frame)
 
     def matched() -> Signal | None:
         if isinstance(case.pattern, ir.ValuePattern):
             narrow(machine, _test(machine.project, (case.pattern, node)), frame, True)
-        return machine.block(case.body, frame)
+        return _run_case(machine, case, frame)
 
     def passed() -> Signal | None:
         if isinstance(case.pattern, ir.ValuePattern) and case.guard is None:
@@ -93,6 +97,11 @@ def _match_cases(machine: Machine, subject: Value, node: ir.Match, index: int, f
         return _match_cases(machine, subject, node, index + 1, frame)
 
     return fork(machine, decision, matched, passed, frame)
+
+
+def _run_case(machine: Machine, case: ir.Case, frame: Frame) -> Signal | None:
+    machine.ways_taken.add(case)
+    return machine.block(case.body, frame)
 
 
 @memoized

@@ -32,8 +32,8 @@ from devlint.analysis.flow.flags import answered
 from devlint.analysis.flow.handlers import run_try
 from devlint.analysis.flow.loops import loop
 from devlint.analysis.flow.narrowing import narrow
-from devlint.analysis.flow.visiting import held
-from devlint.analysis.frames import Frame
+from devlint.analysis.flow.other_values import note_other_way
+from devlint.analysis.frames import Frame, held
 from devlint.analysis.machine import forget_evidence
 from devlint.analysis.programs.evidence import (
     decide_branch,
@@ -174,6 +174,8 @@ def if_statement(machine: Machine, node: ir.If, frame: Frame) -> Signal | None:
     run.weighed, run.weighs = before
     if decision.truth is not None:
         truth = decision.truth != _raises_by_size(machine, node, decision.truth, frame)
+        if run.from_options:
+            note_other_way(machine, node, truth, frame)
         narrow(machine, node.test, frame, truth)
         if not truth and node.body and isinstance(node.body[0], (ir.Import, ir.ImportFrom)):
             if outside_path(node.test, frame) in TYPE_CHECKING_NAMES:

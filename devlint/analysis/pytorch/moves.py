@@ -19,7 +19,7 @@ from devlint.analysis.domain.values import (
     is_none,
 )
 from devlint.analysis.events import DroppedMove, Transfer
-from devlint.analysis.flow.visiting import held
+from devlint.analysis.frames import held
 from devlint.analysis.python.names import assigned_in, is_read_again
 from devlint.analysis.pytorch.devices import source_text
 from devlint.analysis.pytorch.modules import device_of_module, registered

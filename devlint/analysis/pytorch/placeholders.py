@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from devlint.analysis.domain.ancestry import external_bases, mro
 from devlint.analysis.domain.values import Class, Function, Instance, Tensor
-from devlint.analysis.flow.visiting import held
+from devlint.analysis.frames import held
 from devlint.analysis.pytorch.roots import made_in_entry
 from devlint.syntax import ir
 from devlint.syntax.walk import last_name, walk

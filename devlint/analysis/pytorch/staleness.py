@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.domain.ancestry import find
 from devlint.analysis.domain.values import Function, Instance, Mapping, Sequence, Tensor, Value
 from devlint.analysis.events import MarkKind
-from devlint.analysis.flow.visiting import held
+from devlint.analysis.frames import held
 from devlint.syntax import ir
 from devlint.syntax.walk import assigned_attributes, walk
 

@@ -1,0 +1,122 @@
+"""Ways that a program goes with values of its options that are not the defaults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from devlint.config import Config
+from devlint.findings import Finding
+from devlint.linter import check
+
+PROGRAM = """\
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--mixing", type=float, default=0.0)
+parser.add_argument("--rate", type=float, default=0.1)
+parser.add_argument("--layers", type=int, default=2)
+parser.add_argument("--kind", default="none")
+parser.add_argument("--rank_of_node", type=int, default=0)
+args = parser.parse_args()
+rows = torch.rand(2, 3).to("cuda" if torch.cuda.is_available() else "cpu")
+for epoch in range(5):
+    {condition}
+        rows = rows + torch.rand(2, 3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "when"),
+    [
+        ("if args.mixing > 0:", "args.mixing == 0.5"),
+        ("if args.mixing:", "args.mixing == 1.0"),
+        ("if 0 < args.mixing < 1:", "args.mixing == 0.5"),
+        ("if args.mixing != 0 and epoch > 2:", "args.mixing == 0.5 epoch > 2"),
+        ("if not args.mixing == 0:", "args.mixing == 0.5"),
+        ("if args.rate <= 0.05:", "args.rate == 0.05"),
+        ("if args.layers >= 4:", "args.layers == 4"),
+        ("if args.layers in (3, 4):", "args.layers == 3"),
+        ("if 1 == args.layers:", "args.layers == 1"),
+        ("if args.mixing > 0 and args.layers > 3:", "args.mixing == 0.5 args.layers == 4"),
+        ("if args.mixing > 0 or args.layers > 3:", "args.mixing == 0.5"),
+        ("if args.kind == 'normal':", "args.kind == 'normal'"),
+        ("if args.kind in ['normal', 'even']:", "args.kind == 'normal'"),
+        ("if 'norm' in args.kind:", "args.kind == 'norm'"),
+        ("if args.kind.startswith('norm'):", "args.kind == 'norm'"),
+        ("if args.kind != 'none':", "not args.kind == 'none'"),
+        ("mixes = args.mixing > 0\n    if mixes:", "args.mixing == 0.5"),
+    ],
+)  # fmt: skip
+def test_the_other_way_is_tried(condition: str, when: str, tmp_path: Path) -> None:
+    found = _check(PROGRAM.format(condition=condition), tmp_path)
+    assert [one.code for one in found] == ["DEV303"]
+    assert " ".join(("" if part.value else "not ") + part.condition for part in found[0].when) == when
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "if args.rank_of_node > 0:",  # a launcher's
+        "if args.mixing > 1 and args.mixing < 0.5:",  # never
+        "if args.mixing > 0 and args.mixing == 0:",
+        "if args.rate == 0.1 and args.kind == 'none' and epoch > 9:",  # by data of its own
+        "if 'none' not in args.kind and args.kind == 'none':",
+    ],
+)
+def test_the_other_way_is_none(condition: str, tmp_path: Path) -> None:
+    assert not _check(PROGRAM.format(condition=condition), tmp_path)
+
+
+COMMAND = """\
+import {library}
+import torch
+
+def plain(rows):
+    return rows
+
+def noisy(rows):
+    return rows + torch.rand(2, 3)
+
+WAYS = {{"plain": plain, "noisy": noisy}}
+
+{decorated}
+def main(way{default}):
+    rows = torch.rand(2, 3).to("cuda" if torch.cuda.is_available() else "cpu")
+    {body}
+    print(done(rows))
+
+if __name__ == "__main__":
+    {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("library", "decorated", "default", "call"),
+    [
+        ("click", '@click.command()\n@click.option("--way", default="plain")', "", "main()"),
+        ("fire", "", '="plain"', "fire.Fire(main)"),
+    ],
+)
+@pytest.mark.parametrize(
+    "body",
+    [
+        "done = WAYS[way]",
+        "done = WAYS.get(way, plain)",
+        "done = noisy if way == 'noisy' else plain",
+        "match way:\n        case 'plain':\n            done = plain\n        case 'noisy':\n            done = noisy",
+    ],
+)
+def test_what_other_values_pick(
+    library: str, decorated: str, default: str, call: str, body: str, tmp_path: Path
+) -> None:
+    text = COMMAND.format(library=library, decorated=decorated, default=default, body=body, call=call)
+    assert [one.code for one in _check(text, tmp_path)] == ["DEV303"]
+
+
+def _check(text: str, folder: Path) -> list[Finding]:
+    program = folder / "program.py"
+    program.write_text(text)
+    return list(check([program], Config(root=folder)))
