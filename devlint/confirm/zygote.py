@@ -243,8 +243,13 @@ def _play(back: int, request: dict[str, Any], strength: Strength, private: str, 
             os.dup2(nowhere, descriptor)
         keep = os.dup(back)
         os.closerange(3, keep)
+        import torch
+
         from devlint.confirm import player
 
+        # A fork leaves torch's pool of threads to be made anew by whoever asks for it first. The threads of autograd,
+        # one for each GPU, ask at the same time, and one of them may find none and abort the process.
+        torch.set_num_threads(1)
         sandbox.enter_run(strength, player.asks_driver(request))
         watching.let_forks_be_watched(keep)
         player.restrict(request, strength, private, limits)

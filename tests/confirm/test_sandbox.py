@@ -289,3 +289,12 @@ def test_gone_client_ends_the_run(sandboxed: Machines, tmp_path: Path) -> None:
         connection.sendall(json.dumps(request).encode() + b"\n")
         assert within(60, lambda: bool(left_in(tmp_path)))
     assert within(60, lambda: not left_in(tmp_path))
+
+
+def test_gradients_on_two_gpus(run: Run) -> None:
+    """The threads of autograd begin at the same time in a process that was forked."""
+    text = (
+        "import torch\nnet = torch.nn.Linear(32, 10).cuda()\n"
+        "for _ in range(3):\n    net(torch.randn(4, 32).cuda()).sum().backward()\n"
+    )
+    assert [run(text, "gpu2").error for _ in range(12)] == [None] * 12

@@ -77,6 +77,8 @@ def _play(request: dict[str, Any]) -> dict[str, Any]:
 
 def _fork(request: dict[str, Any]) -> dict[str, Any]:
     """Play the request in a child; a child that dies or hangs is an error of its own kind."""
+    import torch
+
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
@@ -85,6 +87,7 @@ def _fork(request: dict[str, Any]) -> dict[str, Any]:
         nowhere = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(nowhere, descriptor)
+        torch.set_num_threads(1)  # a fork leaves the pool of threads to be made anew, by one thread
         answer = json.dumps(_play(request), default=str)
         os.write(write_end, answer.encode()[:60000] + b"\n")
         os._exit(0)
