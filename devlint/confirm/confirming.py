@@ -15,6 +15,7 @@ from devlint.confirm.claims import Claim, claims_of
 from devlint.confirm.machines import Machines, Outcome, Program
 from devlint.confirm.programs import Variant, mended, whole
 from devlint.confirm.verdicts import Confirmation, Evidence, Ruling, conclude, rule
+from devlint.findings import Condition
 from devlint.linter import Report
 
 Way = Callable[[list[Claim], list[Claim]], Iterable[tuple[Claim, Confirmation]]]
@@ -34,6 +35,17 @@ _FLAG = re.compile(
     r"(?:args|opts?|options|FLAGS|flags|hparams|cfg|config|parsed|params)\.(\w+)(?: == (-?[\d.]+|'[\w./-]+'))?"
 )
 """An option that is on, or has a value, as the condition of a finding says it."""
+
+
+def _words_for(condition: Condition) -> list[str]:
+    """What is given on the command line so that a condition holds, or not, as the finding says; nothing if it asks for
+    no option. Another text than one that an option must not have is any."""
+    match = _FLAG.fullmatch(condition.condition)
+    if match is None or not (condition.value or (match[2] or "").startswith("'")):
+        return []
+    if match[2] is None:
+        return [f"--{match[1]}"]
+    return [f"--{match[1]}", match[2].strip("'") if condition.value else "another"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +133,9 @@ class Confirmer:
         """Once more with the command line that turns on what the finding depends on."""
         by_flags: dict[tuple[str, ...], list[Claim]] = {}
         for claim in waiting:
-            flags = [_FLAG.fullmatch(condition.condition) for condition in claim.finding.when if condition.value]
-            given = [word for match in flags if match for word in (f"--{match[1]}", match[2]) if word is not None]
+            given = tuple(word for condition in claim.finding.when for word in _words_for(condition))
             if given:
-                by_flags.setdefault(tuple(word.strip("'") for word in given), []).append(claim)
+                by_flags.setdefault(given, []).append(claim)
         for words, some in by_flags.items():
             variant = whole(some[0].place.path, self._texts, self.root(some[0].place.path))
             dashed = tuple(word.replace("_", "-") if word.startswith("--") else word for word in words)

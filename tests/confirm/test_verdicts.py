@@ -105,6 +105,7 @@ def test_two_findings_on_one_row_are_told_apart(confirm_files: Confirm) -> None:
         ('"--mix-rows", action="store_true"', "args.mix_rows", "--mix-rows"),
         ('"--mixing", type=float, default=0.0', "args.mixing > 0", "--mixing 0.5"),
         ('"--kind", default="none"', 'args.kind == "rows"', "--kind rows"),
+        ('"--kind", default="none"', 'args.kind != "none"', "--kind another"),
     ],
 )
 def test_a_finding_behind_an_option(confirm_files: Confirm, option: str, condition: str, given: str) -> None:
