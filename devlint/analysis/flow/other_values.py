@@ -218,14 +218,18 @@ def _written(node: ir.Expr) -> list[Any] | None:
     return None
 
 
+_SAYING: Final = VOCABULARY - {f".{word}" for word in ("load", "load_state_dict", "save")}
+"""What weights are read into keeps its place: that alone is not worth a run."""
+
+
 def _concerns_devices(side: Any, frame: Frame) -> bool:
     """Whether a side has a word for devices in it, or names something of the project that has."""
     for part in walk(side):
         if isinstance(part, ir.Attribute):
-            if f".{part.name}" in VOCABULARY:
+            if f".{part.name}" in _SAYING:
                 return True
         elif isinstance(part, ir.Name):
-            if part.id in VOCABULARY:
+            if part.id in _SAYING:
                 return True
             value = held(part, frame)
             if isinstance(value, (Function, Class)) and value.node.speaks:
