@@ -596,3 +596,26 @@ def test_a_value_that_leads_to_what_was_run_elsewhere_is_tried_where_the_program
     assert _when_offered("y = plain(x)\nif args.how == 'other':\n    y = plain(x.cpu())\n") == {"args.how == 'other'"}
     assert _when_offered("y = plain(x)\nleft(x)\nif args.how == 'left':\n    y = left(x)\n") == {"args.how == 'left'"}
     assert not _when_offered("y = plain(x)\nif args.how == 'other':\n    print(y)\n")
+
+
+def test_what_fails_on_one_way_hides_nothing_on_the_other() -> None:
+    found = mixed(
+        "z = x.to('cuda' if torch.cuda.is_available() else 'cpu')\n"
+        "if args.half:\n    z = z + torch.ones(2)\n"
+        "for step in range(4):\n    if input():\n        z = z * torch.ones(2)\n"
+        "z - y\n"
+    )
+    assert {(row, tuple(when)) for row, _, when in found} == {
+        (3, (("args.half", True),)),
+        (6, (("", True),)),
+        (7, ()),
+    }
+
+
+def test_what_fails_on_both_ways_is_told_there_alone() -> None:
+    found = mixed(
+        "z = x.to('cuda' if torch.cuda.is_available() else 'cpu')\n"
+        "if args.half:\n    z = z + torch.ones(2)\nelse:\n    z = z * torch.ones(2)\n"
+        "z - y\n"
+    )
+    assert {row for row, _, _ in found} == {3, 5}

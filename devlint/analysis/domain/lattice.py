@@ -167,7 +167,7 @@ class Loss:
             return "module"  # what is a module is registered, and on the other side there is none
         if isinstance(a, (str, type(None))) and isinstance(b, (str, type(None))):
             if POISON in (a, b):
-                return POISON
+                return b if a == POISON else a  # a way on which the program has failed leads no further
             # a device, or what one would hang on
             if any(text is not None and parse_device(text) is not None for text in (a, b)):
                 self._lose_name()
@@ -285,7 +285,7 @@ class Loss:
             return b if a.size == 0 else a  # an empty one keeps the place for what the other side puts there
         if a.device != b.device:
             if POISON in (a.device, b.device):
-                return Tensor(POISON)
+                return b if a.device == POISON else a  # a way on which the program has failed leads no further
             self.lost = True
             self.named = self.named or (a.device is not None and b.device is not None)
             self.hidden = self.hidden or not {a.device, b.device} <= {None, self.place}
