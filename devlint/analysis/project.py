@@ -14,6 +14,7 @@ from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import stands_by
 from devlint.analysis.notes import NOT_IMPORTED
 from devlint.analysis.programs.executing import pass_on, run_file
+from devlint.analysis.search_paths import Place, places_of
 from devlint.lines import split_rows
 from devlint.sources import Source, read_source
 from devlint.syntax import ir
@@ -45,7 +46,7 @@ class Project:
         self.no_tensors: dict[tuple[str, int, int], set[str]] = {}
         """The names that held no tensor at some time when one was created, by the place where it was."""
         self._modules: dict[str, ir.Module | None] = {}
-        self._resolved: dict[tuple[str, int, str], str | None] = {}
+        self._resolved: dict[tuple[str, int, str, tuple[Place, ...]], str | None] = {}
         self._exists: dict[str, bool] = {}
         self._rows: tuple[str, list[str]] = ("", [])
 
@@ -124,15 +125,20 @@ class Project:
     def resolve(self, name: str, level: int, importer: str) -> str | None:
         """Return the file of the project that an import names, None when it is outside.
 
-        Absolute names resolve from the importing file's folder, then the folders above it up to the project root, the
-        root and its `src/`.
+        Absolute names resolve where the importing file says that modules are found, from its folder, then the folders
+        above it up to the project root, the root and its `src/`.
         """
-        key = (name, level, importer.rpartition(os.sep)[0] or os.sep)
+        said = () if level or name.partition(".")[0] in INSTALLED else places_of(self, importer)
+        return self.find(name, level, importer.rpartition(os.sep)[0] or os.sep, said)
+
+    def find(self, name: str, level: int, folder: str, said: tuple[Place, ...]) -> str | None:
+        """Return the file that an import in a folder names, where its file says so much of where modules are found."""
+        key = (name, level, folder, said)
         if key not in self._resolved:
             self._resolved[key] = self._resolve(*key)
         return self._resolved[key]
 
-    def _resolve(self, name: str, level: int, folder: str) -> str | None:
+    def _resolve(self, name: str, level: int, folder: str, said: tuple[Place, ...]) -> str | None:
         parts = name.split(".") if name else []
         if level:
             for _ in range(level - 1):
@@ -140,7 +146,9 @@ class Project:
             return self._file(os.path.join(folder, *parts))
         if parts and parts[0] in INSTALLED:
             return None
-        places = [folder]
+        added = [place for place in said if parts and parts[0] not in place.known]
+        places = [*(place.folder for place in added if place.is_first), folder]
+        places += [place.folder for place in added if not place.is_first]
         while folder.startswith(self.root + os.sep):
             folder = os.path.dirname(folder)
             places.append(folder)

@@ -17,6 +17,7 @@ from devlint.analysis.memo import memoized
 from devlint.analysis.project import INSTALLED
 from devlint.analysis.python.lacked_names import is_required
 from devlint.analysis.python.unimportable import AMBIGUOUS, MADE, entries, start_of
+from devlint.analysis.search_paths import LIBRARIES_OF_PATHS, SETS_PATH
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Namespace
@@ -43,9 +44,6 @@ _MOVES: Final = re.compile(
     r"(?<![.\w])(?:exec|eval|execfile|__import__|SourceFileLoader)\s*\(|spec_from_file|PYTHONPATH|__path__"
 )
 """By which a program may find modules elsewhere."""
-_SETS_PATH: Final = re.compile(r"(?:.*[._])?(?:\w*paths?|\w*path_\w*|\w*rootutils|\w*root|context)")
-"""Names of modules that are there to set where others are found."""
-_PATHS: Final = frozenset({"pathlib", "os.path", "posixpath", "path", "importlib_resources"})
 _RUNS: Final = re.compile(r"run_path|run_module|spec_from_file|\bexec(?:file)?\s*\(|import_module|__import__")
 _FROM_THE_TOP: Final = re.compile(
     r"PYTHONPATH=[\"']?(?:\./?|\$PWD|\$\{PWD\}|\$\(pwd\)|`pwd`)(?::\$\{?PYTHONPATH\}?)?[\"']?(?=[\s;]|$)"
@@ -158,7 +156,7 @@ def _moves(project: Project, path: str) -> bool:
     module = project.module(path)
     if module is None or _MOVES.search(module.text):
         return True
-    return any(_SETS_PATH.fullmatch(name) and name not in _PATHS for name, _, _ in module.imports)
+    return any(SETS_PATH.fullmatch(name) and name not in LIBRARIES_OF_PATHS for name, _, _ in module.imports)
 
 
 def _gives(path: str, name: str, members: list[str]) -> bool:
