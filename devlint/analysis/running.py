@@ -134,6 +134,8 @@ class Run:
         """Values that options of the program offer besides their defaults, by what is assumed where one is given."""
         self.from_options: dict[Const, str] = {}
         """The defaults of options that the program has read, with the names of these."""
+        self.taken_by: dict[str, tuple[Any, ...]] = {}
+        """The values that options take, by their names, where their choices are written."""
         self.of_options: dict[Const, Values] = {}
         """What conditions on them gave, with the values of options that would give another answer."""
         self.unlikely: dict[ChoiceKey, bool] = {}

@@ -19,6 +19,8 @@ parser.add_argument("--mixing", type=float, default=0.0)
 parser.add_argument("--rate", type=float, default=0.1)
 parser.add_argument("--layers", type=int, default=2)
 parser.add_argument("--kind", default="none")
+parser.add_argument("--depth", type=int, default=18, choices=[18, 50])
+parser.add_argument("--form", default="plain", choices=("plain", "smooth"))
 parser.add_argument("--rank_of_node", type=int, default=0)
 args = parser.parse_args()
 rows = torch.rand(2, 3).to("cuda" if torch.cuda.is_available() else "cpu")
@@ -42,6 +44,7 @@ for epoch in range(5):
         ("if 1 == args.layers:", "args.layers == 1"),
         ("if args.mixing > 0 and args.layers > 3:", "args.mixing == 0.5 args.layers == 4"),
         ("if args.mixing > 0 or args.layers > 3:", "args.mixing == 0.5"),
+        ("if args.depth == 50:", "args.depth == 50"),
         ("if args.kind == 'normal':", "args.kind == 'normal'"),
         ("if args.kind in ['normal', 'even']:", "args.kind == 'normal'"),
         ("if 'norm' in args.kind:", "args.kind == 'norm'"),
@@ -60,6 +63,8 @@ def test_the_other_way_is_tried(condition: str, when: str, tmp_path: Path) -> No
     "condition",
     [
         "if args.rank_of_node > 0:",  # a launcher's
+        "if args.depth > 50:",  # no choice of that option
+        "if args.form == 'sharp':",
         "if args.mixing > 1 and args.mixing < 0.5:",  # never
         "if args.mixing > 0 and args.mixing == 0:",
         "if args.rate == 0.1 and args.kind == 'none' and epoch > 9:",  # by data of its own

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from devlint.analysis.domain.values import Class, Const, Function, Mapping, Unknown, Value
+from devlint.analysis.domain.values import Class, Const, Function, Mapping, Sequence, Unknown, Value
 from devlint.analysis.events import Choice, Site
 from devlint.analysis.flow.option_names import speaks_of_gpu
 from devlint.analysis.frames import held
@@ -52,7 +52,7 @@ class OtherWay:
         self.site = site
 
 
-def read_default(machine: Machine, path: str, default: Value) -> Value:
+def read_default(machine: Machine, path: str, default: Value, choices: Value | None = None) -> Value:
     """What an option is in this run: its default, of which it is known that it is one, unless another is assumed."""
     if not isinstance(default, Const) or not _may_be_other(path, default):
         return default
@@ -63,6 +63,8 @@ def read_default(machine: Machine, path: str, default: Value) -> Value:
             if choice not in machine.run.path:
                 machine.run.path.append(choice)
             return Unknown(path, True, default) if value is ANOTHER else Const(value)
+    if isinstance(choices, Sequence) and not choices.open and all(isinstance(one, Const) for one in choices.items):
+        machine.run.taken_by[path] = tuple(choice.value for choice in choices.items if isinstance(choice, Const))
     known = Const(default.value, default.site)
     machine.run.from_options[known] = path
     return known
@@ -114,6 +116,10 @@ def _looks_on(machine: Machine) -> bool:
 
 
 def _note(machine: Machine, way: OtherWay) -> None:
+    """Note a way, unless an option doesn't take the value that leads there: the program ends where it is given."""
+    taken = machine.run.taken_by
+    if any(value is not ANOTHER and path in taken and value not in taken[path] for path, value in way.values.items()):
+        return
     given = (_given(path, "another" if value is ANOTHER else value) for path, value in way.values.items())
     machine.other_ways.setdefault(" and ".join(given), way)
 

@@ -139,6 +139,7 @@ def add_argument(machine: Machine, instance: Instance, call: Call) -> Value | No
     option.convert = call.keywords.get("type")
     choices = call.keywords.get("choices")
     option.offered = texts_offered(dest, option.default, choices)
+    option.choices = choices
     option.gpu = gpu_among(choices.items if isinstance(choices, Sequence) else None)
     option.const = call.keywords.get("const", NONE)
     nargs = constant(call.keywords.get("nargs", NONE))
@@ -339,7 +340,7 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
         return read(machine, default, machine.site(call.node, call.frame))
     if option.offered:
         default = given(machine, path, default, option.offered, machine.site(call.node, call.frame))
-    return default if option.fixed else read_default(machine, path, default)
+    return default if option.fixed else read_default(machine, path, default, option.choices)
 
 
 def _may_name_gpu(option: Option) -> bool:

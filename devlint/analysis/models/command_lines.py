@@ -36,6 +36,7 @@ class Option:
         "kind",
         "nargs",
         "offered",
+        "choices",
         "offers_cpu",
         "required",
     )
@@ -56,6 +57,7 @@ class Option:
         """Whether its default is a GPU, and its choices or its help name the CPU."""
         self.offered: tuple[str, ...] = ()
         """The texts that its choices offer besides its default."""
+        self.choices: Value | None = None
 
 
 def command_line(call: Call) -> list[str] | None:
