@@ -20,6 +20,7 @@ parser.add_argument("--rate", type=float, default=0.1)
 parser.add_argument("--layers", type=int, default=2)
 parser.add_argument("--kind", default="none")
 parser.add_argument("--depth", type=int, default=18, choices=[18, 50])
+parser.add_argument("--ranking", type=float, default=0.0)
 parser.add_argument("--form", default="plain", choices=("plain", "smooth"))
 parser.add_argument("--rank_of_node", type=int, default=0)
 args = parser.parse_args()
@@ -41,6 +42,11 @@ for epoch in range(5):
         ("if args.rate <= 0.05:", "args.rate == 0.05"),
         ("if args.layers >= 4:", "args.layers == 4"),
         ("if args.layers in (3, 4):", "args.layers == 3"),
+        ("if args.layers > 2.5:", "args.layers == 3"),
+        ("if args.layers not in (2, 3):", "args.layers == 1"),
+        ("if args.ranking > 0:", "args.ranking == 0.5"),
+        ("if args.depth > 18:", "args.depth == 50"),
+        ("if args.form != 'plain':", "args.form == 'smooth'"),
         ("if 1 == args.layers:", "args.layers == 1"),
         ("if args.mixing > 0 and args.layers > 3:", "args.mixing == 0.5 args.layers == 4"),
         ("if args.mixing > 0 or args.layers > 3:", "args.mixing == 0.5"),

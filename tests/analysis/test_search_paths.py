@@ -27,7 +27,7 @@ UNSAID = {
     "not known": "sys.path.append(os.environ['LIB'])",
     "outside": "sys.path.append('../../outside')",
     "from elsewhere": "os.chdir('..')\nsys.path.append('lib')",
-    "too late": "try:\n    pass\nfinally:\n    import part\nsys.path.append('/nowhere')",
+    "too late": "import part\nsys.path.append('../lib')",
     "in a function": "def add():\n    sys.path.append('../lib')",
     "of another list": "paths = []\npaths.append('../lib')",
 }

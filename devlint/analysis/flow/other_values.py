@@ -7,7 +7,7 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from devlint.analysis.domain.values import Class, Const, Function, Mapping, Sequence, Unknown, Value
@@ -33,11 +33,23 @@ Values: TypeAlias = "dict[str, Any]"
 ANOTHER: Final = object()
 """The value of an option of which no more is known than that it is not the default."""
 
-_OF_PROCESSES: Final = ("rank", "world", "node", "dist", "proc", "worker", "port", "seed", "device")
-"""In the names of options that launchers and users of several machines give."""
+_OF_PROCESSES: Final = frozenset(
+    "rank ranks world node nodes nnodes dist distributed nproc proc procs workers port seed device devices".split()
+)
+"""Words in the names of options that launchers and users of several machines give."""
 _CONTRARY: Final = {"==": "!=", "<": ">=", "<=": ">", "in": "not-in"}
 _CONTRARY.update({other: symbol for symbol, other in _CONTRARY.items()})
 _MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+_HOLDS: Final[dict[str, Callable[[Any, list[Any]], bool]]] = {
+    "in": lambda value, others: value in others,
+    "not-in": lambda value, others: value not in others,
+    "==": lambda value, others: bool(value == others[0]),
+    "!=": lambda value, others: bool(value != others[0]),
+    "<": lambda value, others: bool(value < others[0]),
+    "<=": lambda value, others: bool(value <= others[0]),
+    ">": lambda value, others: bool(value > others[0]),
+    ">=": lambda value, others: bool(value >= others[0]),
+}
 
 
 class OtherWay:
@@ -60,7 +72,7 @@ def read_default(machine: Machine, path: str, default: Value, choices: Value | N
         if path in way.values and machine.run.assume.get(key):
             value = way.values[path]
             choice = Choice(_given(path, default.value if value is ANOTHER else value), value is not ANOTHER, way.site)
-            if choice not in machine.run.path:
+            if all(one.condition != choice.condition for one in machine.run.path):
                 machine.run.path.append(choice)
             return Unknown(path, True, default) if value is ANOTHER else Const(value)
     if isinstance(choices, Sequence) and not choices.open and all(isinstance(one, Const) for one in choices.items):
@@ -72,8 +84,8 @@ def read_default(machine: Machine, path: str, default: Value, choices: Value | N
 
 def _may_be_other(path: str, default: Const) -> bool:
     """Whether an option is the user's to choose, and has nothing to do with where the program runs."""
-    name = path.rpartition(".")[2].lower()
-    if speaks_of_gpu(path) or any(word in name for word in _OF_PROCESSES):
+    words = path.rpartition(".")[2].lower().split("_")
+    if speaks_of_gpu(path) or not _OF_PROCESSES.isdisjoint(words):
         return False
     if isinstance(default.value, str):
         return parse_device(default.value) is None
@@ -139,7 +151,7 @@ def _given(path: str, value: object) -> str:
 
 def others_worth_a_run(machine: Machine) -> Iterator[ChoiceKey]:
     """Yield the ways to which no run has come, as long as there are any."""
-    for key, way in list(machine.other_ways.items())[: 4 * MAX_TRIED]:
+    for key, way in list(machine.other_ways.items()):
         if way.aim not in machine.ways_taken and way.aim not in machine.visited:
             yield key
 
@@ -187,19 +199,26 @@ def _values_for_comparison(machine: Machine, test: ir.Compare, answer: bool, fra
     option, others = _option(machine, left, frame), _written(right)
     if option is None or not others or symbol not in _CONTRARY:
         return {}
-    symbol = symbol if answer else _CONTRARY[symbol]
     path, default = option
-    other = others[0]
-    if isinstance(default, str):
-        if symbol == "!=":
-            return {path: ANOTHER} if other == default else {}
-        return {path: other} if symbol in ("==", "in") and other != default else {}
-    if isinstance(other, str) or (symbol == "in" and default in others) or symbol == "not-in":
+    if any(isinstance(other, str) is not isinstance(default, str) for other in others):
         return {}
+    symbol = symbol if answer else _CONTRARY[symbol]
+    holds = _HOLDS[symbol]
+    if holds(default, others):
+        return {}
+    for value in machine.run.taken_by.get(path) or _near(default, others):
+        if type(value) is type(default) and holds(value, others):
+            return {path: value}
+    is_any = isinstance(default, str) and symbol in ("!=", "not-in") and path not in machine.run.taken_by
+    return {path: ANOTHER} if is_any else {}
+
+
+def _near(default: Any, others: list[Any]) -> list[Any]:
+    """The texts that an option is compared with; of numbers those beside them, too, as the option takes them."""
+    if isinstance(default, str):
+        return others
     step = 0.5 if isinstance(default, float) else 1
-    by_symbol = {"==": other, "in": other, ">=": other, "<=": other}
-    value = by_symbol.get(symbol, other - step if symbol == "<" else other + step)
-    return {} if value == default else {path: type(default)(value)}
+    return [type(default)(other + shift) for other in others for shift in (0, step, -step)]
 
 
 def _option(machine: Machine, node: ir.Expr, frame: Frame) -> tuple[str, Any] | None:

@@ -63,9 +63,7 @@ def let_callbacks_move(machine: Machine, given: Iterable[Value], frame: Frame) -
         for module in {id(space.module): space.module for space in spaces}.values():
             for name in parts.keys() & _moved_by_callbacks(machine.project, module):
                 for tensor, _, _ in list(registered(parts[name])):
-                    tensor.device = (
-                        None  # not to be undone: whether such a callback is there is no choice of the user's
-                    )
+                    tensor.device = None  # for good: whether there is such a callback is no choice of the user's
                 machine.store.epoch += 1
 
 
