@@ -41,8 +41,9 @@ def _moved_in(project: Project, root: str) -> frozenset[str]:
 
 def _moved(program: ir.Module) -> Iterator[str]:
     for part in walk(program.body):
-        if isinstance(part, ir.Call) and isinstance(part.function, ir.Attribute) and part.function.name in MOVES:
-            yield from _of_other(part.function.value)
+        moved = _moved_by(part)
+        if moved is not None:
+            yield from _of_other(moved)
         elif isinstance(part, ir.Assign) and isinstance(part.value, ir.Call):
             given = set(map(dotted, part.value.args))
             for target in part.targets:
@@ -84,15 +85,17 @@ def _moved_by_callbacks(project: Project, module: ir.Module) -> frozenset[str]:
                 continue
             given = method.parameters.positional[1:]
             for part in walk(method.body.statements):
-                if (
-                    isinstance(part, ir.Call)
-                    and isinstance(part.function, ir.Attribute)
-                    and part.function.name in MOVES
-                ):
-                    owner, _, name = dotted(part.function.value).partition(".")
-                    if owner in given and name and "." not in name:
-                        found.add(name)
+                owner, _, name = dotted(_moved_by(part)).partition(".")
+                if owner in given and name and "." not in name:
+                    found.add(name)
     return frozenset(found)
+
+
+def _moved_by(part: ir.Node) -> ir.Expr | None:
+    """What a call moves: `net` in `net.to(device)`."""
+    if isinstance(part, ir.Call) and isinstance(part.function, ir.Attribute) and part.function.name in MOVES:
+        return part.function.value
+    return None
 
 
 def _of_other(node: ir.Expr) -> Iterator[str]:
