@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.access import ANY_NAME, has_attribute, is_of_modules, path_of
 from devlint.analysis.dispatch import Call, method_models, models
 from devlint.analysis.domain.ancestry import external_bases, find, mro
+from devlint.analysis.domain.module_state import HIDDEN, UNNAMED
 from devlint.analysis.domain.values import (
     BOOL,
     STRING,
@@ -32,6 +33,8 @@ _DIR_CLASS: Final = External(DIR)
 _MODULE: Final = "torch.nn.Module"
 _PLAIN: Final = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol", _MODULE})
 """Classes whose public attributes are all known."""
+_STAND_INS: Final = frozenset({HIDDEN, UNNAMED})
+"""Fields that stand for others of a module, of which nobody knows the names."""
 _OF_CLASSES: Final = ("__module__", "__dict__", "__weakref__", "__doc__")
 
 
@@ -58,7 +61,7 @@ def is_name(machine: Machine, instance: Instance, call: Call) -> Value | None:
 def all_names(machine: Machine, instance: Instance, call: Call) -> Value | None:
     """`for name in dir(x)`."""
     value = instance.state["of"]
-    if isinstance(value, Instance) and value.fields:
+    if isinstance(value, Instance) and value.fields and _STAND_INS.isdisjoint(value.fields):
         return Sequence("list", [const(name) for name in value.fields], False)
     return Sequence("list", [STRING], True)
 

@@ -73,6 +73,7 @@ from devlint.analysis.pytorch.modules import (
     table_of,
 )
 from devlint.analysis.pytorch.placeholders import was_replaced
+from devlint.analysis.pytorch.results import as_tensor
 from devlint.analysis.signals import Crash
 from devlint.analysis.state import SCRIPTED, TRACE
 from devlint.semantics import errors
@@ -200,6 +201,8 @@ def assign_instance_attribute(
         if name in TABLES:
             replace_table(machine, value, name, new)
             return
+        if value.module.kinds.get(name) == "buffer":
+            new = as_tensor(new)
         register_attribute(machine, value, name, new, node, frame)
     elif name == "__dict__" and replace_dict(machine, value, new):
         return

@@ -56,7 +56,7 @@ from devlint.analysis.pytorch.modules import (
     submodules,
 )
 from devlint.analysis.pytorch.opaque import attribute_of_opaque, children_of_opaque, forget_place
-from devlint.analysis.pytorch.results import derived, loaded_tensor
+from devlint.analysis.pytorch.results import as_tensor, derived
 from devlint.analysis.pytorch.snapshots import note_loaded, separate
 from devlint.analysis.pytorch.unnamed import register_unnamed
 from devlint.analysis.pytorch.weight_names import LOAD_HOOKS, refuse_names
@@ -114,8 +114,9 @@ def base_method(machine: Machine, value: Instance, name: str, call: Call) -> Val
     if name == "__setattr__" and len(call.positional) == 2:
         if isinstance(call.positional[0], Const):
             field = str(call.positional[0].value)
-            register_attribute(machine, value, field, call.positional[1], call.node, call.frame)
-            machine.store.put(value.fields, field, call.positional[1])
+            new = as_tensor(call.positional[1]) if module.kinds.get(field) == "buffer" else call.positional[1]
+            register_attribute(machine, value, field, new, call.node, call.frame)
+            machine.store.put(value.fields, field, new)
         else:
             machine.store.set(module, "unsure", True)
         return NONE
@@ -329,9 +330,8 @@ def _register_named(machine: Machine, value: Instance, name: str, call: Call) ->
     machine.run.grown += kind == "module" and module.device is not None and module.kinds.get(field) != kind
     if not (kind == "parameter" and is_none(new)):  # who assigns one later registers it by that
         machine.store.put(module.kinds, field, kind)
-    loaded = None if new is None or kind == "module" else loaded_tensor(new)
-    if loaded is not None:
-        new = derived(loaded)
+    if new is not None and kind != "module":
+        new = as_tensor(new)
     if isinstance(new, Tensor) and kind == "buffer" and new.is_parameter:
         new = Tensor(new.device, new.rank, new.origin)
     machine.store.epoch += 1

@@ -28,6 +28,7 @@ from devlint.analysis.domain.values import (
     External,
     Instance,
     Mapping,
+    Maybe,
     Scalar,
     Sequence,
     Tensor,
@@ -36,6 +37,7 @@ from devlint.analysis.domain.values import (
     const,
     constant,
     is_none,
+    present,
 )
 from devlint.analysis.pytorch.ranks import result_rank
 from devlint.syntax import ir
@@ -80,6 +82,14 @@ def loaded_tensor(value: Value) -> Tensor | None:
     if not isinstance(value, Mapping) or value.kind != "state_dict" or value.items:
         return None
     return value.rest if isinstance(value.rest, Tensor) and is_any_content(value.rest) else None
+
+
+def as_tensor(value: Value) -> Value:
+    """What was loaded, in a place that takes a tensor or None and nothing else; any other value as it is."""
+    loaded = loaded_tensor(present(value))
+    if loaded is None:
+        return value
+    return Maybe(derived(loaded), value.key, value.there) if isinstance(value, Maybe) else derived(loaded)
 
 
 def device_of(value: Tensor) -> Value:
