@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from devlint.analysis.domain.values import Const, Function, Instance, Shared, Tensor, Unknown, Value
     from devlint.analysis.events import Choice, Event, Site
     from devlint.analysis.flow.choices import ChoiceKey
-    from devlint.analysis.flow.other_values import Values
+    from devlint.analysis.flow.other_values import Option, Values
     from devlint.analysis.frames import Frame
     from devlint.analysis.state import Trace, Worker
     from devlint.syntax import ir
@@ -130,12 +130,10 @@ class Run:
         """Answers that were taken because the program is started without arguments."""
         self.unless_given: dict[ChoiceKey, bool | None] = {}
         """What options are that nobody gives."""
-        self.offered: dict[str, str] = {}
-        """Values that options of the program offer besides their defaults, by what is assumed where one is given."""
         self.from_options: dict[Const, str] = {}
         """The defaults of options that the program has read, with the names of these."""
-        self.taken_by: dict[str, tuple[Any, ...]] = {}
-        """The values that options take, by their names, where their choices are written."""
+        self.limited: dict[str, Option] = {}
+        """Options that take no more than their choices, by their names."""
         self.of_options: dict[Const, Values] = {}
         """What conditions on them gave, with the values of options that would give another answer."""
         self.unlikely: dict[ChoiceKey, bool] = {}

@@ -2,7 +2,7 @@
 
 `if args.mixup > 0:` goes one way where nobody gives `--mixup`, and so do `LOSSES[args.loss]` and `match args.loss:`.
 Where another way has to do with devices and no run came to it, the program is run once more with the value that leads
-there.
+there. What a program picks by the text of an option in ways that no run shows is seen by `picked_by_text.py`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from devlint.analysis.domain.values import Class, Const, Function, Mapping, Sequence, Unknown, Value
+from devlint.analysis.domain.values import Class, Const, Function, Mapping, Sequence, Unknown, Value, constant
 from devlint.analysis.events import Choice, Site
 from devlint.analysis.flow.option_names import speaks_of_gpu
 from devlint.analysis.frames import held
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
 
-MAX_TRIED: Final = 3
+MAX_TRIED: Final = 4
 """How many ways that no run came to are tried in a program."""
 
 Values: TypeAlias = "dict[str, Any]"
@@ -52,15 +52,30 @@ _HOLDS: Final[dict[str, Callable[[Any, list[Any]], bool]]] = {
 }
 
 
+Aim: TypeAlias = "ir.Node | tuple[ir.Node, bool]"
+"""What a way leads to: an answer to a condition, a case, or a function or class."""
+
+
 class OtherWay:
-    """A way that a program goes with other values of its options: those, what the way leads to (an answer to a
-    condition, a case, or a function or class), and where it is decided."""
+    """A way that a program goes with other values of its options: those, what the way leads to, and where it is
+    decided."""
 
-    __slots__ = ("values", "aim", "site")
+    __slots__ = ("values", "aims", "site")
 
-    def __init__(self, values: Values, aim: ir.Node | tuple[ir.Node, bool], site: Site) -> None:
+    def __init__(self, values: Values, aims: tuple[Aim, ...], site: Site | None) -> None:
         self.values = values
-        self.aim = aim
+        self.aims = aims
+        self.site = site
+
+
+class Option:
+    """An option that takes no more than its choices: its default, these, and where the default is written."""
+
+    __slots__ = ("default", "taken", "site")
+
+    def __init__(self, default: Any, taken: tuple[Any, ...], site: Site | None) -> None:
+        self.default = default
+        self.taken = taken
         self.site = site
 
 
@@ -75,11 +90,21 @@ def read_default(machine: Machine, path: str, default: Value, choices: Value | N
             if all(one.condition != choice.condition for one in machine.run.path):
                 machine.run.path.append(choice)
             return Unknown(path, True, default) if value is ANOTHER else Const(value)
-    if isinstance(choices, Sequence) and not choices.open and all(isinstance(one, Const) for one in choices.items):
-        machine.run.taken_by[path] = tuple(choice.value for choice in choices.items if isinstance(choice, Const))
+    taken = _listed(choices)
+    if taken:
+        machine.run.limited[path] = Option(default.value, taken, default.site)
     known = Const(default.value, default.site)
     machine.run.from_options[known] = path
     return known
+
+
+def _listed(choices: Value | None) -> tuple[Any, ...]:
+    """The values that an option takes, where they are written: its choices, or the keys of a table of these."""
+    if isinstance(choices, Mapping) and not choices.open:
+        return tuple(choices.items)
+    if not isinstance(choices, Sequence) or choices.open or not all(isinstance(one, Const) for one in choices.items):
+        return ()
+    return tuple(map(constant, choices.items))
 
 
 def _may_be_other(path: str, default: Const) -> bool:
@@ -98,7 +123,7 @@ def note_other_way(machine: Machine, node: ir.If | ir.Conditional, answer: bool,
     if _looks_on(machine):
         values = _values_for(machine, node.test, not answer, frame)
         if values and _concerns_devices(node.orelse if answer else node.body, frame):
-            _note(machine, OtherWay(values, (node, not answer), machine.site(node.test, frame)))
+            note(machine, OtherWay(values, ((node, not answer),), machine.site(node.test, frame)))
 
 
 def note_other_cases(machine: Machine, node: ir.Match, subject: Value, frame: Frame) -> None:
@@ -109,7 +134,7 @@ def note_other_cases(machine: Machine, node: ir.Match, subject: Value, frame: Fr
     for case in node.cases:
         asked = _written(case.pattern.value) if isinstance(case.pattern, ir.ValuePattern) else None
         if asked and asked[0] != subject.value and _concerns_devices(case.body, frame):
-            _note(machine, OtherWay({path: asked[0]}, case, machine.site(case.pattern, frame)))
+            note(machine, OtherWay({path: asked[0]}, (case,), machine.site(case.pattern, frame)))
 
 
 def note_other_entries(machine: Machine, table: Mapping, key: Value, node: ir.Node, frame: Frame) -> None:
@@ -119,7 +144,7 @@ def note_other_entries(machine: Machine, table: Mapping, key: Value, node: ir.No
         return
     for name, value in table.items.items():
         if name != key.value and isinstance(value, (Function, Class)) and value.node.speaks:
-            _note(machine, OtherWay({path: name}, value.node, machine.site(node, frame)))
+            note(machine, OtherWay({path: name}, (value.node,), machine.site(node, frame)))
 
 
 def _looks_on(machine: Machine) -> bool:
@@ -127,13 +152,19 @@ def _looks_on(machine: Machine) -> bool:
     return not (machine.run.assume or machine.run.protocol or machine.run.importing)
 
 
-def _note(machine: Machine, way: OtherWay) -> None:
+def note(machine: Machine, way: OtherWay) -> None:
     """Note a way, unless an option doesn't take the value that leads there: the program ends where it is given."""
-    taken = machine.run.taken_by
-    if any(value is not ANOTHER and path in taken and value not in taken[path] for path, value in way.values.items()):
-        return
+    for path, value in way.values.items():
+        limited = machine.run.limited.get(path)
+        if limited is not None and value is not ANOTHER and value not in limited.taken:
+            return
     given = (_given(path, "another" if value is ANOTHER else value) for path, value in way.values.items())
-    machine.other_ways.setdefault(" and ".join(given), way)
+    key = " and ".join(given)
+    known = machine.other_ways.get(key)
+    if known is None:
+        machine.other_ways[key] = way
+    else:
+        known.aims = tuple(dict.fromkeys((*known.aims, *way.aims)))
 
 
 def note_comparison(machine: Machine, node: ir.Compare, answer: bool, frame: Frame) -> Value:
@@ -152,7 +183,7 @@ def _given(path: str, value: object) -> str:
 def others_worth_a_run(machine: Machine) -> Iterator[ChoiceKey]:
     """Yield the ways to which no run has come, as long as there are any."""
     for key, way in list(machine.other_ways.items()):
-        if way.aim not in machine.ways_taken and way.aim not in machine.visited:
+        if any(aim not in machine.ways_taken and aim not in machine.visited for aim in way.aims):
             yield key
 
 
@@ -206,10 +237,11 @@ def _values_for_comparison(machine: Machine, test: ir.Compare, answer: bool, fra
     holds = _HOLDS[symbol]
     if holds(default, others):
         return {}
-    for value in machine.run.taken_by.get(path) or _near(default, others):
+    limited = machine.run.limited.get(path)
+    for value in _near(default, others) if limited is None else limited.taken:
         if type(value) is type(default) and holds(value, others):
             return {path: value}
-    is_any = isinstance(default, str) and symbol in ("!=", "not-in") and path not in machine.run.taken_by
+    is_any = isinstance(default, str) and symbol in ("!=", "not-in") and limited is None
     return {path: ANOTHER} if is_any else {}
 
 

@@ -26,7 +26,6 @@ from devlint.analysis.domain.values import (
 )
 from devlint.analysis.events import Choice
 from devlint.analysis.flow.gpu_numbers import read, says_which
-from devlint.analysis.flow.offered import given, texts_offered
 from devlint.analysis.flow.option_names import is_gpu_flag, speaks_of_gpu
 from devlint.analysis.flow.other_values import read_default
 from devlint.analysis.flow.users_devices import GPU, gpu_among, no_device, setting, unless_given
@@ -138,7 +137,6 @@ def add_argument(machine: Machine, instance: Instance, call: Call) -> Value | No
     option.offers_cpu = offers_cpu(option.default, call)
     option.convert = call.keywords.get("type")
     choices = call.keywords.get("choices")
-    option.offered = texts_offered(dest, option.default, choices)
     option.choices = choices
     option.gpu = gpu_among(choices.items if isinstance(choices, Sequence) else None)
     option.const = call.keywords.get("const", NONE)
@@ -338,8 +336,6 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
         return Const(constant(default), site)
     if says_which(option.dest, default):
         return read(machine, default, machine.site(call.node, call.frame))
-    if option.offered:
-        default = given(machine, path, default, option.offered, machine.site(call.node, call.frame))
     return default if option.fixed else read_default(machine, path, default, option.choices)
 
 

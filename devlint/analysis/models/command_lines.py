@@ -35,7 +35,6 @@ class Option:
         "gpu",
         "kind",
         "nargs",
-        "offered",
         "choices",
         "offers_cpu",
         "required",
@@ -55,9 +54,8 @@ class Option:
         """The text that makes it a GPU, if it takes one."""
         self.offers_cpu = False
         """Whether its default is a GPU, and its choices or its help name the CPU."""
-        self.offered: tuple[str, ...] = ()
-        """The texts that its choices offer besides its default."""
         self.choices: Value | None = None
+        """What it takes, where that is written."""
 
 
 def command_line(call: Call) -> list[str] | None:

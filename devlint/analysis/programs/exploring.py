@@ -11,8 +11,8 @@ from typing import Final
 
 from devlint.analysis.flow.assuming import MAX_BEYOND, beyond, joint, together, usual
 from devlint.analysis.flow.choices import ChoiceKey
-from devlint.analysis.flow.offered import worth_a_run
 from devlint.analysis.flow.other_values import MAX_TRIED, others_worth_a_run
+from devlint.analysis.flow.picked_by_text import note_picked
 from devlint.analysis.flow.users_devices import of_users, open_ones
 from devlint.analysis.flow.varying import may_vary
 from devlint.analysis.machine import Machine
@@ -79,7 +79,7 @@ class Exploration:
         machine.other_ways, machine.ways_taken = {}, set()
         base = self._attempt({}, self.is_program)
         self.most = MAX_RUNS * max(self.budget, self.spent)  # a short program may drive a long one of other files
-        offered = dict(machine.run.offered) if self.is_program and machine.world.device_count else {}
+        limited = dict(machine.run.limited)
         promoted, defaults, unlikely = dict(machine.run.promoted), dict(machine.run.defaults), self._unlikely()
         users = of_users(machine) if self.is_program else {}
         given = open_ones(machine, users)
@@ -108,11 +108,9 @@ class Exploration:
             self._attempt({**given, **assume})
         if users and self.spent <= self.most:
             self._on_users_devices(users)
-        for key in worth_a_run(machine, {path, *self.imports()}, offered) if offered else ():
-            if not self._goes_on():
-                break
-            self._attempt({**given, key: True})
         if self.is_program and machine.world.device_count:
+            if limited:
+                note_picked(machine, {path, *self.imports()}, limited)
             for key in islice(others_worth_a_run(machine), MAX_TRIED):
                 if not self._goes_on():
                     break
