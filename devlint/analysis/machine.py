@@ -32,8 +32,8 @@ from devlint.analysis.events import (
     UnsynchronizedRead,
 )
 from devlint.analysis.frames import names_of_no_tensors
-from devlint.analysis.notes import EvidenceKind, Imported, Places, Testimony
-from devlint.analysis.running import Run
+from devlint.analysis.notes import EvidenceKind, Imported, Places
+from devlint.analysis.running import EntryNotes, Run
 from devlint.analysis.signals import Crash, OutOfBudget, Signal
 from devlint.analysis.state import State
 from devlint.analysis.store import Store
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from devlint.analysis.flow.choices import ChoiceKey
-    from devlint.analysis.flow.other_values import OtherWay
     from devlint.analysis.frames import Frame, Namespace
     from devlint.analysis.programs.built import Built
     from devlint.analysis.project import Project
@@ -58,8 +57,8 @@ TORCH_ERRORS = frozenset({"AcceleratorError", "CudaError", "StandardError"})
 
 def forget_evidence(machine: Machine, known: int) -> None:
     """Forget what was found after the first `known`."""
-    while len(machine.evidence) > known:
-        machine.evidence.popitem()
+    while len(machine.entry.evidence) > known:
+        machine.entry.evidence.popitem()
 
 
 _ON_ANY_GPU: Final = frozenset(
@@ -81,7 +80,8 @@ def holds_on_any_gpu(event: type[Event], facts: Mapping[str, Any]) -> bool:
 
 
 class Machine:
-    """One world's interpreter. One machine runs all entry points of that world; `begin` resets what is per run."""
+    """One world's interpreter. One machine runs all entry points of that world; what belongs to one entry point
+    is its `entry`, what belongs to one of the runs of that its `run`."""
 
     def __init__(self, project: Project, world: World, wanted: frozenset[type[Event]]) -> None:
         self.project = project
@@ -92,10 +92,6 @@ class Machine:
         self.loss = Loss()
         self.state = State()
         self.clock = 0
-        self.events: dict[tuple[Any, ...], Event] = {}
-        self.consulted: set[str] = set()
-        self.evidence: dict[Testimony, None] = {}
-        """What speaks for running without a GPU, in the order in which it was found."""
         self.answered: set[str] = set()
         """The files that do not ask themselves, but were given an answer by others."""
         self.visited: dict[ir.Node, None] = {}
@@ -107,8 +103,6 @@ class Machine:
         self.speaking: dict[ir.Node, tuple[int, bool]] = {}
         """Whether a function speaks of devices, itself or through those that it calls by name, and how many names its
         file had when that was seen."""
-        self.called: set[ir.Node] = set()
-        """The functions that others called in the runs of one entry point."""
         self.accelerator = f"cuda:{world.device_count - 1}"
         self.elsewhere_by_import: set[str] = set()
         """The files that have put something elsewhere than by protocol, or named such a place, when they ran."""
@@ -122,13 +116,10 @@ class Machine:
         self.prints: dict[str, int] = {}  # what the names of imported files that asked anything meant (`sameness.py`)
         self.remembered: dict[tuple[ir.Function, Any], set[str]] = {}
         """What was asked of the world for what functions remember of their calls."""
-        self.touched: set[str] = set()
-        """The files whose code was run, or whose names were asked for, in the runs of one entry point."""
         self.imports: dict[str, Imported] = {}
         self.places = Places()
         self.placements = 0
         """How often a module was put on a device that the program named."""
-        self.launched = False
         self.entered: dict[int, DeviceValue | None] = {}
         self.ran: set[ir.Node] = set()
         """The module classes that code which is entered by protocol called with tensors of its own, on the CPU."""
@@ -145,16 +136,9 @@ class Machine:
         """The functions that only libraries have called, to which they were handed."""
         self.built: dict[Class, Built] = {}
         """What building an instance by protocol made, by class."""
-        self.met: set[ir.Node] = set()
-        """Where, with nothing assumed, an operand of known device met one whose device was lost behind a condition."""
-        self.pairs: dict[tuple[ChoiceKey, ChoiceKey], None] = {}
-        """Conditions behind which operands of one operation lost their devices."""
-        self.other_ways: dict[ChoiceKey, OtherWay] = {}
-        """The ways that a program goes with other values of its options, by what is assumed of them."""
-        self.ways_taken: set[ir.Node | tuple[ir.Node, bool]] = set()
-        """Which conditions have had which answer, and which cases were run, in the runs of one entry point."""
         self.has_closed = False
         """Whether a parser was made of which all options may be in sight."""
+        self.entry = EntryNotes()
         self.begin(10_000, {})
 
     def begin(self, budget: int, assume: dict[ChoiceKey, bool], limit: int = 0) -> None:
@@ -240,19 +224,19 @@ class Machine:
     @property
     def has_cuda(self) -> bool:
         """Whether the world has CUDA devices; that it was asked is noted."""
-        self.consulted.add("cuda")
+        self.entry.consulted.add("cuda")
         return self.world.has_cuda
 
     @property
     def has_several(self) -> bool:
         """Whether the world has more than one CUDA device; that it was asked is noted."""
-        self.consulted.update(("cuda", "count"))
+        self.entry.consulted.update(("cuda", "count"))
         return self.world.device_count > 1
 
     @property
     def device_count(self) -> int:
         """How many CUDA devices the program sees: the world's, less what CUDA_VISIBLE_DEVICES hides."""
-        self.consulted.add("cuda")
+        self.entry.consulted.add("cuda")
         visible = self.state.visible
         return self.world.device_count if visible is None else len(visible)
 
@@ -271,14 +255,14 @@ class Machine:
             return
         root = root or site
         key = (event, root.key, facts.get("kind"), facts.get("cause"))
-        old = self.events.get(key)
+        old = self.entry.events.get(key)
         if old is not None and not any(getattr(old, slot, False) and not facts.get(slot) for slot in _MILDER):
             if old.when and not self.run.path:
-                self.events[key] = dataclasses.replace(old, when=())
+                self.entry.events[key] = dataclasses.replace(old, when=())
             return
         facts.setdefault("calls", self.calls())
         facts.setdefault("function", self.run.stack[-1].name if self.run.stack else "")
-        self.events[key] = event(world=self.world.name, site=site, root=root, when=tuple(self.run.path), **facts)
+        self.entry.events[key] = event(world=self.world.name, site=site, root=root, when=tuple(self.run.path), **facts)
 
     def calls(self) -> tuple[Site, ...]:
         """Where the functions were called that are running, outermost first."""
@@ -324,23 +308,23 @@ class Machine:
         call led there, if it stands by (a library elsewhere is for other programs, too). What a function asks for its
         own work says nothing of its callers, unless it gives them the answer (`hand_on`)."""
         path = frame.namespace.path
-        self.evidence[kind, path] = None
+        self.entry.evidence[kind, path] = None
         self.answered.discard(path)
         if self.run.importing:
             self.imports.setdefault(path, Imported()).asked.add(kind)
         if self.run.activations:
             caller = self.run.activations[-1].call.frame.namespace.path
             if kind not in ("availability", "computes") and stands_by(path, caller):
-                self.evidence[kind, caller] = None
+                self.entry.evidence[kind, caller] = None
 
     def hand_on(self, asked: str, frame: Frame) -> None:
         """A function of the file `asked` has answered its caller with a device, a flag or a number: what it asked for
         that speaks for the caller, too, if the file stands by; not for the caller's callers."""
         caller = frame.namespace.path
-        if asked == caller or asked in self.answered or ("availability", asked) not in self.evidence:
+        if asked == caller or asked in self.answered or ("availability", asked) not in self.entry.evidence:
             return
-        if stands_by(asked, caller) and ("availability", caller) not in self.evidence:
-            self.evidence["availability", caller] = None
+        if stands_by(asked, caller) and ("availability", caller) not in self.entry.evidence:
+            self.entry.evidence["availability", caller] = None
             self.answered.add(caller)
 
     def count(self, what: str, by: int = 1) -> None:

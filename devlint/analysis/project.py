@@ -188,7 +188,7 @@ class Project:
         found = run_file(machine, path)
         pass_on(found)
         for kind in machine.imports.get(path, NOT_IMPORTED).asked if stands_by(path, importer.path) else ():
-            machine.evidence[kind, importer.path] = None
+            machine.entry.evidence[kind, importer.path] = None
         return found
 
     def _packages(self, name: str, level: int, importer: str) -> list[str]:

@@ -1,7 +1,7 @@
-"""One run of one entry point: what is assumed in it, where it is, and what it has seen so far.
+"""The runs of one entry point, and one of them: what is assumed in it, where it is, and what it has seen so far.
 
-The machine (`machine.py`) is one world's; its `run` is begun anew for each entry point and for each answer to a
-condition. An import that a run comes to is a run of its own.
+The machine (`machine.py`) is one world's; its `entry` is begun anew for each entry point, its `run` for each of the
+runs of that: one for each answer to a condition. An import that a run comes to is a run of its own.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from devlint.analysis.domain.values import Const, Function, Instance, Shared, Tensor, Unknown, Value
     from devlint.analysis.events import Choice, Event, Site
     from devlint.analysis.flow.choices import ChoiceKey
-    from devlint.analysis.flow.other_values import Option, Values
+    from devlint.analysis.flow.other_values import Aim, Option, OtherWay, Values
     from devlint.analysis.frames import Frame
+    from devlint.analysis.notes import Testimony
     from devlint.analysis.state import Trace, Worker
     from devlint.syntax import ir
     from devlint.worlds import World
@@ -46,6 +47,32 @@ ON_THE_CPU: Final = ("an option whose default is a GPU", "is the CPU")
 
 IS_A_GPU: Final = "is a GPU"
 """What is assumed in a further run of a setting of the user's, by its name (`users_devices.py`)."""
+
+
+class EntryNotes:
+    """What the runs of one entry point have found together."""
+
+    def __init__(self) -> None:
+        self.events: dict[tuple[Any, ...], Event] = {}
+        """What was told, by what makes it the same."""
+        self.consulted: set[str] = set()
+        """What was asked of the world: another world in which the answers are the same has the same events."""
+        self.evidence: dict[Testimony, None] = {}
+        """What speaks for running without a GPU, in the order in which it was found."""
+        self.launched = False
+        """Whether a GPU was chosen by a number that is not known, as in a process that a launcher has started."""
+        self.called: set[ir.Node] = set()
+        """The functions that others called."""
+        self.touched: set[str] = set()
+        """The files whose code was run, or whose names were asked for."""
+        self.met: set[ir.Node] = set()
+        """Where, with nothing assumed, an operand of known device met one whose device was lost behind a condition."""
+        self.pairs: dict[tuple[ChoiceKey, ChoiceKey], None] = {}
+        """Conditions behind which operands of one operation lost their devices."""
+        self.other_ways: dict[ChoiceKey, OtherWay] = {}
+        """The ways that a program goes with other values of its options, by what is assumed of them."""
+        self.ways_taken: set[Aim] = set()
+        """Which conditions have had which answer, and which cases were run."""
 
 
 class Run:

@@ -39,7 +39,7 @@ class Run:
 
     def events(self, kind: type[Event]) -> list[Event]:
         """The events of one kind."""
-        return [event for event in self.machine.events.values() if isinstance(event, kind)]
+        return [event for event in self.machine.entry.events.values() if isinstance(event, kind)]
 
 
 def value_of(expression: str, setup: str = "", world: World = GPU2) -> object:

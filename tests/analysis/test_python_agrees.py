@@ -208,7 +208,7 @@ def test_raises(text: str) -> None:
         _executed(text)
     run = Run(text)
     assert not run.ended
-    assert not run.machine.events
+    assert not run.machine.entry.events
 
 
 PLACEHOLDERS = [

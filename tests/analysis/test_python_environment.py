@@ -92,7 +92,7 @@ def test_set(form: str) -> None:
     run = Run("import os\n" + SET[form].format("CUDA_VISIBLE_DEVICES"), GPU2)
     assert run.machine.state.visible == (1,)
     assert run.machine.device_count == 1
-    assert "count" in run.machine.consulted
+    assert "count" in run.machine.entry.consulted
     assert not run.events(VisibleDevices)
     (event,) = Run("import os\n" + SET[form].format("CUDA_VISIBLE_DEVICE"), GPU2).events(VisibleDevices)
     assert isinstance(event, VisibleDevices)
@@ -136,7 +136,7 @@ def test_not_set(statement: str, error: str) -> None:
 def test_other_variables_raise_too() -> None:
     run = Run("import os\nos.environ['MASTER_PORT'] = 29500")
     assert not run.ended
-    assert not run.machine.events
+    assert not run.machine.entry.events
 
 
 LATE = "import os, torch\nn = torch.cuda.is_available()\nos.environ['CUDA_VISIBLE_DEVICES'] = '{}'\n"

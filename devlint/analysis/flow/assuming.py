@@ -19,7 +19,7 @@ MAX_BEYOND = 4
 
 def together(machine: Machine) -> list[dict[ChoiceKey, bool]]:
     """What is to be assumed of two conditions at a time: those whose operands met, if they may have any answers."""
-    pairs = dict.fromkeys(frozenset(pair) for pair in machine.pairs if are_independent(*pair))
+    pairs = dict.fromkeys(frozenset(pair) for pair in machine.entry.pairs if are_independent(*pair))
     keys = [sorted(pair, key=str) for pair in list(pairs)[:MAX_PAIRS]]
     return [{one: first, other: second} for one, other in keys for first in (True, False) for second in (True, False)]
 

@@ -83,7 +83,7 @@ def read_default(machine: Machine, path: str, default: Value, choices: Value | N
     """What an option is in this run: its default, of which it is known that it is one, unless another is assumed."""
     if not isinstance(default, Const) or not _may_be_other(path, default):
         return default
-    for key, way in machine.other_ways.items():
+    for key, way in machine.entry.other_ways.items():
         if path in way.values and machine.run.assume.get(key):
             value = way.values[path]
             choice = Choice(_given(path, default.value if value is ANOTHER else value), value is not ANOTHER, way.site)
@@ -119,7 +119,7 @@ def _may_be_other(path: str, default: Const) -> bool:
 
 def note_other_way(machine: Machine, node: ir.If | ir.Conditional, answer: bool, frame: Frame) -> None:
     """Note that the defaults of options gave a condition this answer, where it has another, too."""
-    machine.ways_taken.add((node, answer))
+    machine.entry.ways_taken.add((node, answer))
     if _looks_on(machine):
         values = _values_for(machine, node.test, not answer, frame)
         if values and _concerns_devices(node.orelse if answer else node.body, frame):
@@ -160,9 +160,9 @@ def note(machine: Machine, way: OtherWay) -> None:
             return
     given = (_given(path, "another" if value is ANOTHER else value) for path, value in way.values.items())
     key = " and ".join(given)
-    known = machine.other_ways.get(key)
+    known = machine.entry.other_ways.get(key)
     if known is None:
-        machine.other_ways[key] = way
+        machine.entry.other_ways[key] = way
     else:
         known.aims = tuple(dict.fromkeys((*known.aims, *way.aims)))
 
@@ -182,8 +182,8 @@ def _given(path: str, value: object) -> str:
 
 def others_worth_a_run(machine: Machine) -> Iterator[ChoiceKey]:
     """Yield the ways to which no run has come, as long as there are any."""
-    for key, way in list(machine.other_ways.items()):
-        if any(aim not in machine.ways_taken and aim not in machine.visited for aim in way.aims):
+    for key, way in list(machine.entry.other_ways.items()):
+        if any(aim not in machine.entry.ways_taken and aim not in machine.visited for aim in way.aims):
             yield key
 
 

@@ -279,7 +279,7 @@ def _namespace(machine: Machine, instance: Instance, call: Call, others: bool) -
     for option in options:
         default = option.default
         says_where = not (_says_which(option.dest, default) or _is_number(option) or _is_set_for_good(option))
-        asked = ("availability", call.frame.namespace.path) in machine.evidence
+        asked = ("availability", call.frame.namespace.path) in machine.entry.evidence
         if (is_gpu_flag(option.dest) and says_where) or (asked and speaks_of_gpu(option.dest)):
             machine.testify("option", call.frame)
         if isinstance(default, Const) and default.site is not None and parse_device(str(default.value)) is not None:

@@ -33,11 +33,11 @@ def is_available(machine: Machine, call: Call) -> Value:
     A process that is forked from one that uses CUDA has the answer of its parent (`c10::cuda::device_count` counts once
     and keeps the number: pytorch/pytorch#55643).
     """
-    machine.consulted.add("availability")
+    machine.entry.consulted.add("availability")
     if not _asks_which(machine.run.connective):
         machine.testify("availability", call.frame)
     if machine.device_count != machine.world.device_count:
-        machine.consulted.add("count")
+        machine.entry.consulted.add("count")
     read_visible(machine, call)
     return const(machine.device_count > 0)
 
@@ -72,7 +72,7 @@ def device_count(machine: Machine, call: Call) -> Value:
 
     It is evidence for the CPU only where the program asks whether there is one at all.
     """
-    machine.consulted.update(("availability", "count"))
+    machine.entry.consulted.update(("availability", "count"))
     site = machine.site(call.node, call.frame)
     machine.places.counts.add(site.key)
     return Const(machine.device_count, site)
@@ -81,7 +81,7 @@ def device_count(machine: Machine, call: Call) -> Value:
 @models("torch.cuda.is_initialized")
 def is_initialized(machine: Machine, call: Call) -> Value:
     """`torch.cuda.is_initialized()`: whether anything has been put on a GPU; that it was asked for is not enough."""
-    machine.consulted.add("availability")
+    machine.entry.consulted.add("availability")
     if not machine.device_count:
         return const(False)
     return BOOL if machine.state.cuda_unused else const(True)
@@ -90,7 +90,7 @@ def is_initialized(machine: Machine, call: Call) -> Value:
 @models(*(f"torch.cuda.{peak}memory_{what}" for peak in ("", "max_") for what in ("allocated", "reserved", "cached")))
 def memory_in_use(machine: Machine, call: Call) -> Value:
     """`torch.cuda.memory_allocated(device)`: nothing, where there is no GPU."""
-    machine.consulted.add("availability")
+    machine.entry.consulted.add("availability")
     return SCALAR if machine.device_count else const(0)
 
 
@@ -124,7 +124,7 @@ def other_available(machine: Machine, call: Call) -> Value:
 @models("torch.accelerator.current_accelerator")
 def current_accelerator(machine: Machine, call: Call) -> Value:
     """`torch.accelerator.current_accelerator()`: None without one (CPU build)."""
-    machine.consulted.add("availability")
+    machine.entry.consulted.add("availability")
     site = machine.site(call.node, call.frame)
     if machine.device_count:
         return DeviceValue("cuda", None, site)

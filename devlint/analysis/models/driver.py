@@ -27,7 +27,7 @@ def load_extension(machine: Machine, call: Call) -> Value:
     Raises:
         Crash: it isn't, and there are some.
     """
-    machine.consulted.add("availability")
+    machine.entry.consulted.add("availability")
     if not machine.world.has_cuda and _has_kernels(call):
         end(machine, "OSError")
     return UNKNOWN
@@ -58,7 +58,7 @@ def start_management(machine: Machine, call: Call) -> Value:
     Raises:
         Crash: there is none.
     """
-    machine.consulted.add("availability")
+    machine.entry.consulted.add("availability")
     if not machine.world.has_cuda:
         end(machine, "NVMLError")
     return NONE
@@ -104,7 +104,7 @@ def _ask_driver(machine: Machine, call: Call, is_checked: bool) -> None:
     text = text_of(first) if first is not None else None
     if not text or PurePosixPath(text.split()[0] if text.split() else "").name != _TOOL:
         return
-    machine.consulted.add("availability")
+    machine.entry.consulted.add("availability")
     if machine.world.has_cuda:
         return
     if not _uses_shell(call):
@@ -147,6 +147,6 @@ def demand_half(machine: Machine) -> None:
     Raises:
         Crash: there is no GPU.
     """
-    machine.consulted.add("availability")
+    machine.entry.consulted.add("availability")
     if not machine.world.has_cuda:
         end(machine, "ValueError")

@@ -28,7 +28,7 @@ def load_embedder(machine: Machine, call: Call) -> Value:
     if call.open or len(call.positional) > 1 or any(name in call.keywords for name in _PLACES):
         given = UNKNOWN
     elif given is None or is_none(given):
-        machine.consulted.add("accelerator")
+        machine.entry.consulted.add("accelerator")
         given = const("cuda" if machine.has_cuda else "cpu")
     return construct_builtin(machine, _LOADED, row, call.with_arguments([], {"device": given}))
 

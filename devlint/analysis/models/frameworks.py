@@ -320,7 +320,7 @@ def _place(machine: Machine, value: Instance) -> str | None:
     given = value.state["arguments"]
     if value.state["open"] or any(name in given for name in ("cpu", "device_placement")):
         return None
-    machine.consulted.add("accelerator")
+    machine.entry.consulted.add("accelerator")
     return "cuda:0" if machine.has_cuda else "cpu"
 
 

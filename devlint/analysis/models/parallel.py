@@ -126,7 +126,7 @@ def _enclose(
     store.put(made.state, "inner", inner)
     store.put(made.state, "distributed", distributed)
     store.put(made.state, "since", tuple(machine.run.path))
-    machine.consulted.add("count")
+    machine.entry.consulted.add("count")
     ids = call.given(1, "device_ids")
     devices = _devices(machine, call, ids, distributed)
     if POISON in devices:
@@ -211,7 +211,7 @@ def _check_rank(machine: Machine, call: Call, inner: Instance, first: str | None
     """DDP without a device of its own for each rank: all ranks use GPU 0."""
     if machine.state.collective not in ("nccl",) or not machine.has_several:
         return
-    if "rank" in machine.consulted or machine.state.current_device is None:
+    if "rank" in machine.entry.consulted or machine.state.current_device is None:
         return
     devices = {tensor.device for tensor, _, _ in registered(inner)}
     if devices == {"cuda:0"} and (first in (None, "cuda:0")):

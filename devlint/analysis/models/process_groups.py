@@ -34,10 +34,10 @@ def init_process_group(machine: Machine, call: Call) -> Value:
         if machine.device_count == 0:
             raise Crash  # a program that is launched on GPUs says so here: nothing is said of machines without one
         if constant(call.argument(3, "world_size")) == 1:
-            machine.consulted.add("rank")  # there is but one process on this way: its device is nobody else's
+            machine.entry.consulted.add("rank")  # there is but one process on this way: its device is nobody else's
         rank = call.argument(4, "rank")
         if isinstance(rank, (Unknown, Scalar)):
-            machine.consulted.add("distributed")
+            machine.entry.consulted.add("distributed")
     return NONE
 
 
@@ -114,5 +114,5 @@ def _name(call: Call) -> str:
 @models("torch.distributed.get_rank")
 def get_rank(machine: Machine, call: Call) -> Value:
     """The rank of this process: not known."""
-    machine.consulted.add("rank")
+    machine.entry.consulted.add("rank")
     return Scalar(0, "number")

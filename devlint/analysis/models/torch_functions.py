@@ -87,13 +87,13 @@ def set_device(machine: Machine, call: Call) -> Value:
     if isinstance(target, (Unknown, Scalar)) or target is None or call.open:
         if machine.device_count == 0:
             site = machine.site(call.node, call.frame)
-            machine.launched = True
+            machine.entry.launched = True
             if not machine.run.path and call.frame.returns is None:
                 unavailable(machine, "cuda", SOME_INDEX, site, "torch.cuda.set_device", None, "query")
             elif not (isinstance(target, Unknown) and target.named):
                 die(machine)  # a rank that was computed is no -1, as an option may be
             return NONE
-        machine.consulted.add("rank")
+        machine.entry.consulted.add("rank")
         machine.store.set(machine.state, "current_device", None)
         return NONE
     if isinstance(target, Const) and isinstance(target.value, int) and target.value < 0:

@@ -200,7 +200,7 @@ def load_from_hub(machine: Machine, call: Call) -> Value | None:
 def load_clip(machine: Machine, call: Call) -> Value:
     """`clip.load(name, device)`: a model, by default on the GPU where there is one, and what prepares pictures."""
     device = call.given(1, "device") or const("cuda" if machine.has_cuda else "cpu")
-    machine.consulted.add("accelerator")
+    machine.entry.consulted.add("accelerator")
     return Sequence("tuple", [_two_towers(machine, "clip.model", device, call), _preparation(machine, call)])
 
 
@@ -237,7 +237,7 @@ def detect(machine: Machine, value: Instance, call: Call) -> Value:
 def summarize(machine: Machine, call: Call) -> Value:
     """`summary(model, size)`: runs the model on an input that it makes on the GPU where there is one."""
     model, device = call.argument(0, "model"), constant(call.given(3, "device") or const("cuda"))
-    machine.consulted.add("accelerator")
+    machine.entry.consulted.add("accelerator")
     if call.open or not isinstance(model, Instance) or device not in ("cpu", "cuda"):
         return NONE
     place = "cuda:0" if device == "cuda" and machine.has_cuda else "cpu"

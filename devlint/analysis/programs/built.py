@@ -40,8 +40,8 @@ def build_once(machine: Machine, cls: Class, frame: Frame) -> Value:
     if built is not None and built.asked.isdisjoint(machine.run.assume):
         built.repeat(machine)
         return built.value
-    consulted, machine.consulted = machine.consulted, set()
-    evidence, machine.evidence = machine.evidence, {}
+    consulted, machine.entry.consulted = machine.entry.consulted, set()
+    evidence, machine.entry.evidence = machine.entry.evidence, {}
     asked, machine.run.asked = machine.run.asked, set()
     promoted, machine.run.promoted = machine.run.promoted, {}
     elsewhere, machine.run.elsewhere = machine.run.elsewhere, False
@@ -66,8 +66,8 @@ def build_once(machine: Machine, cls: Class, frame: Frame) -> Value:
             machine.built[cls] = Built(machine, value, delta, spent, machine.placements - placements)
     finally:
         machine.run.building = False
-        machine.consulted |= consulted
-        machine.evidence |= evidence
+        machine.entry.consulted |= consulted
+        machine.entry.evidence |= evidence
         machine.run.asked |= asked
         machine.run.elsewhere = machine.run.elsewhere or elsewhere
         machine.run.strayed = machine.run.strayed or strayed
@@ -128,9 +128,9 @@ class Built:
         self._abroad = abroad
         self._elsewhere, self._strayed = machine.run.elsewhere, machine.run.strayed
         self._hides = machine.loss.hidden
-        self._consulted, self._evidence = frozenset(machine.consulted), dict(machine.evidence)
+        self._consulted, self._evidence = frozenset(machine.entry.consulted), dict(machine.entry.evidence)
         self._promoted = dict(machine.run.promoted)
-        self._touched = frozenset(machine.touched)
+        self._touched = frozenset(machine.entry.touched)
         self._contexts, self._latest = dict(machine.run.contexts), dict(machine.run.latest)
 
     def repeat(self, machine: Machine) -> None:
@@ -142,10 +142,10 @@ class Built:
         machine.run.elsewhere = machine.run.elsewhere or self._elsewhere
         machine.run.strayed = machine.run.strayed or self._strayed
         machine.loss.hidden = machine.loss.hidden or self._hides
-        machine.consulted |= self._consulted
-        machine.evidence |= self._evidence
+        machine.entry.consulted |= self._consulted
+        machine.entry.evidence |= self._evidence
         machine.run.asked |= self.asked
-        machine.touched |= self._touched
+        machine.entry.touched |= self._touched
         for key, choice in self._promoted.items():
             machine.run.promoted.setdefault(key, choice)
         machine.run.contexts.update(self._contexts)

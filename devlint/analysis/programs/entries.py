@@ -191,7 +191,7 @@ def _applied_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], Non
 
 def accelerator(machine: Machine) -> str:
     """Where modules and inputs are by protocol: the world's last device, so that gpu2 tells `cuda` from a choice."""
-    machine.consulted.add("accelerator")
+    machine.entry.consulted.add("accelerator")
     visible = machine.state.visible
     count = machine.world.device_count if visible is None else len(visible)
     return f"cuda:{count - 1}" if count else "cpu"

@@ -1,9 +1,9 @@
 """What speaks for a program that means to run without a GPU.
 
 A program that asks whether CUDA is there, has a device flag or a branch for the CPU, means to: what it forgets is
-reported. One that is built on packages which are nothing without a GPU does not. `machine.evidence` gathers this for
-one entry point, with the files that it speaks for: the one that asks, and the one that called it to ask or imported
-it; `devlint.analysis.reading` weighs it.
+reported. One that is built on packages which are nothing without a GPU does not. `machine.entry.evidence` gathers this
+for one entry point, with the files that it speaks for: the one that asks, and the one that called it to ask or
+imported it; `devlint.analysis.reading` weighs it.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 def decide_branch(machine: Machine, node: ir.If, frame: Frame) -> Decision:
     """Decide the condition of an `if`. That CUDA was asked for counts only where something hangs on the answer, and not
     where the program leaves without it."""
-    known = len(machine.evidence)
+    known = len(machine.entry.evidence)
     around, machine.run.branching = machine.run.branching, node
     try:
         decision = decide(machine, node.test, frame)
     finally:
         machine.run.branching = around
-    if len(machine.evidence) > known:
+    if len(machine.entry.evidence) > known:
         without = node.body if decision.truth is not machine.has_cuda else node.orelse
-        by_option = all(kind == "option" for kind, _ in list(machine.evidence)[known:])
+        by_option = all(kind == "option" for kind, _ in list(machine.entry.evidence)[known:])
         harmless = not node.orelse and all(
             _needs_no_guard(statement, frame) or (by_option and _chooses_current(statement, frame))
             for statement in node.body
@@ -54,7 +54,7 @@ def decide_branch(machine: Machine, node: ir.If, frame: Frame) -> Decision:
 def note_doubts(machine: Machine, nodes: list[ir.Expr], frame: Frame, known: int) -> None:
     """Note what stands beside a question for CUDA (found after the first `known`), an option or what was written down
     elsewhere: the program doubts that this device is there. `if args.gpu >= 0:` asks for no more than the option."""
-    if all(kind != "availability" for kind, _ in list(machine.evidence)[known:]):
+    if all(kind != "availability" for kind, _ in list(machine.entry.evidence)[known:]):
         return
     for part in walk(nodes):
         value = _written_down(part, frame)

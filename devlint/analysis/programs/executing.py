@@ -49,7 +49,7 @@ def pass_on(module: ModuleValue | None) -> None:
 
 def run_file(machine: Machine, path: str) -> ModuleValue | None:
     """Run a file as an import does: once in this world, without a log, with what it does to CUDA repeated."""
-    machine.touched.add(path)
+    machine.entry.touched.add(path)
     existing = machine.namespaces.get(path)
     if existing is not None:
         _repeat_effects(machine, path)
@@ -63,7 +63,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     if may_have_settings(module):
         machine.with_settings.append(namespace)
     run = machine.run
-    events, consulted, evidence = machine.events, machine.consulted, machine.evidence
+    events, consulted, evidence = machine.entry.events, machine.entry.consulted, machine.entry.evidence
     log, machine.store.log = machine.store.log, None
     lost = machine.loss.lost, machine.loss.named, machine.loss.hidden
     state = machine.state
@@ -75,7 +75,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     machine.run.importing = run.importing + 1
     machine.run.expected = list(run.expected)  # who imports it may wait for what it can't import
     imports = machine.imports.setdefault(path, Imported())
-    machine.events, machine.consulted, machine.evidence = imports.events, set(), {}
+    machine.entry.events, machine.entry.consulted, machine.entry.evidence = imports.events, set(), {}
     try:
         run_body(machine, namespace)
     finally:
@@ -83,15 +83,15 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
             machine.with_modules.append(namespace)
         if machine.run.elsewhere or machine.run.strayed or machine.loss.named:
             machine.elsewhere_by_import.add(path)
-        imports.consulted = machine.consulted
-        if machine.consulted:
+        imports.consulted = machine.entry.consulted
+        if machine.entry.consulted:
             from devlint.analysis.programs.sameness import print_of
 
             machine.prints[path] = print_of(namespace, machine.prints)
-        imports.evidence = machine.evidence
+        imports.evidence = machine.entry.evidence
         machine.run = run
-        machine.events, machine.consulted = events, consulted | machine.consulted
-        machine.evidence = evidence
+        machine.entry.events, machine.entry.consulted = events, consulted | machine.entry.consulted
+        machine.entry.evidence = evidence
         machine.store.log = log
         machine.loss.lost, machine.loss.named, machine.loss.hidden = lost
         imports.effects = _effects(state, before[1], before[2], processes[2], was_alive)
@@ -139,8 +139,8 @@ def _repeat_effects(machine: Machine, path: str) -> None:
     if spawns:
         machine.store.set(machine.state, "may_spawn", True)
     repeat_defaults(machine, path)
-    machine.consulted |= imports.consulted
-    machine.evidence |= imports.evidence
+    machine.entry.consulted |= imports.consulted
+    machine.entry.evidence |= imports.evidence
 
 
 def defaults_of(state: State) -> tuple[DeviceValue | None, DeviceValue | None, int | None, dict[str, Any]]:
@@ -165,7 +165,7 @@ def repeat_defaults(machine: Machine, path: str) -> None:
     for slot, value in changed:
         machine.store.set(state, slot, value)
     if any(slot != "replaced" or _says_of_devices(value) for slot, value in changed):
-        machine.consulted |= imports.consulted
+        machine.entry.consulted |= imports.consulted
 
 
 def _says_of_devices(replaced: object) -> bool:

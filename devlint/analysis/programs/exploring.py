@@ -17,7 +17,7 @@ from devlint.analysis.flow.users_devices import of_users, open_ones
 from devlint.analysis.flow.varying import may_vary
 from devlint.analysis.machine import Machine
 from devlint.analysis.programs.outcomes import Outcome
-from devlint.analysis.running import FIRST_GPU, VARIES
+from devlint.analysis.running import FIRST_GPU, VARIES, EntryNotes
 from devlint.analysis.signals import Crash, OutOfBudget
 from devlint.analysis.state import State
 from devlint.analysis.store import Delta
@@ -73,10 +73,7 @@ class Exploration:
         """
         machine = self.machine
         count = len(machine.visited)
-        machine.events, machine.consulted, machine.evidence = {}, set(), {}
-        machine.launched, machine.called = False, set()
-        machine.met, machine.pairs, machine.touched = set(), {}, set()
-        machine.other_ways, machine.ways_taken = {}, set()
+        machine.entry = entry = EntryNotes()
         base = self._attempt({}, self.is_program)
         self.most = MAX_RUNS * max(self.budget, self.spent)  # a short program may drive a long one of other files
         limited = dict(machine.run.limited)
@@ -120,16 +117,16 @@ class Exploration:
         if self.is_program:
             machine.store.apply(base)
         self.statistics["steps"] += self.spent
-        found = {*machine.evidence, *(earlier.computes if earlier is not None else ())}
+        found = {*entry.evidence, *(earlier.computes if earlier is not None else ())}
         return Outcome(
-            weigh_evidence(machine.events, found, machine.launched, path, machine.places.doubted),
-            frozenset(machine.consulted),
+            weigh_evidence(entry.events, found, entry.launched, path, machine.places.doubted),
+            frozenset(entry.consulted),
             not self.is_program,
             bool(promoted),
             newest(machine.visited, count),
             frozenset(testimony for testimony in found if testimony[0] == "computes"),
-            frozenset() if self.is_program else frozenset(machine.called),
-            frozenset() if self.is_program else frozenset(machine.touched),
+            frozenset() if self.is_program else frozenset(entry.called),
+            frozenset() if self.is_program else frozenset(entry.touched),
         )
 
     def _on_users_devices(self, users: dict[ChoiceKey, bool]) -> None:

@@ -28,15 +28,15 @@ _LOADS: Final = re.compile(r"\bload\(")
 
 def heed(machine: Machine, call: Callable[[], Value]) -> Value:
     """Run a call from the file that is entered into another, and note whether it tells of CUDA."""
-    consulted, machine.consulted = machine.consulted, set()
+    consulted, machine.entry.consulted = machine.entry.consulted, set()
     try:
         result = call()
-        if "availability" in machine.consulted and isinstance(result, _TELLING) and not is_none(result):
+        if "availability" in machine.entry.consulted and isinstance(result, _TELLING) and not is_none(result):
             consulted.add(INFORMED)
         return result
     finally:
-        consulted |= machine.consulted
-        machine.consulted = consulted
+        consulted |= machine.entry.consulted
+        machine.entry.consulted = consulted
 
 
 def speaks_of_cuda(module: ir.Module) -> bool:

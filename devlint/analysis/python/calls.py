@@ -123,9 +123,9 @@ def _run(
     """Run a user function with these arguments, or answer from memory."""
     node = function.node
     machine.visited[node] = None
-    machine.touched.add(function.frame.namespace.path)
+    machine.entry.touched.add(function.frame.namespace.path)
     if machine.run.stack:
-        machine.called.add(node)
+        machine.entry.called.add(node)
     again = machine.run.stack.count(node)
     descends = again > 0 and _descends(machine, node, arguments, receiver)
     if len(machine.run.stack) >= MAX_DEPTH or again >= (MAX_DESCENT if descends else MAX_SAME_ON_STACK):
@@ -155,7 +155,7 @@ def _run(
             machine.store.close()
     if key is not None and epoch == machine.store.epoch:
         # Beside what it gave, and whether it asked for CUDA, what the key is made of: no other may get its identity.
-        machine.run.memo[key] = (result, "availability" in machine.consulted, arguments, function, receiver)
+        machine.run.memo[key] = (result, "availability" in machine.entry.consulted, arguments, function, receiver)
     return result
 
 
@@ -165,7 +165,7 @@ def _remembered(machine: Machine, known: tuple[Any, ...]) -> Value:
     asked: bool = known[1]
     machine.run.cuts += result is CUT
     if asked:
-        machine.consulted.add("availability")
+        machine.entry.consulted.add("availability")
     return result
 
 

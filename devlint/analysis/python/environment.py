@@ -131,7 +131,7 @@ def _set_visible(machine: Machine, value: Value, node: ir.Node, frame: Frame) ->
             keeps_first = ids is not None and ids[:1] == present[:1]
             machine.emit(VisibleDevices, site, kind="late", text=text or "", first_cuda=first, keeps_first=keeps_first)
         return
-    machine.consulted.add("count")
+    machine.entry.consulted.add("count")
     machine.store.set(machine.state, "visible", ids)
     machine.store.set(machine.state, "visible_text", text)
     machine.store.set(machine.state, "was_chosen", True)
@@ -198,7 +198,7 @@ def _for_children(machine: Machine, node: ir.Node, frame: Frame) -> bool:
 def unset_visible(machine: Machine) -> None:
     """Execute `del os.environ["CUDA_VISIBLE_DEVICES"]`: all devices are there again."""
     if machine.state.cuda_initialised is None and machine.state.visible is not None:
-        machine.consulted.add("count")
+        machine.entry.consulted.add("count")
         machine.store.set(machine.state, "visible", None)
         machine.store.set(machine.state, "visible_text", None)
     if machine.state.cuda_initialised is None:

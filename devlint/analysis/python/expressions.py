@@ -102,9 +102,13 @@ def evaluate_call(machine: Machine, node: ir.Call, frame: Frame, unused: bool = 
     function = node.function
     if function.__class__ is ir.Attribute:
         receiver = EVALUATE[function.value.__class__](machine, function.value, frame)
-        known = len(machine.evidence)
+        known = len(machine.entry.evidence)
         call = arguments(machine, node, frame, unused)
-        if len(machine.evidence) > known and receiver.__class__ is External and receiver.path.startswith(_SKIPPERS):
+        if (
+            len(machine.entry.evidence) > known
+            and receiver.__class__ is External
+            and receiver.path.startswith(_SKIPPERS)
+        ):
             forget_evidence(machine, known)  # that a test is skipped without CUDA says that it needs it
         if receiver.__class__ is Maybe or (receiver.__class__ is Const and receiver.value is None):
             is_used(machine, function.value, frame)
@@ -279,11 +283,11 @@ def _join_bool(machine: Machine, a: Value, b: Value, answer: bool | None, node: 
 @evaluates(ir.Conditional)
 def evaluate_conditional(machine: Machine, node: ir.Conditional, frame: Frame) -> Value:
     """`body if test else orelse`."""
-    known = len(machine.evidence)
+    known = len(machine.entry.evidence)
     decision = decide(machine, node.test, frame)
-    if len(machine.evidence) > known and only_measures(node, frame):
+    if len(machine.entry.evidence) > known and only_measures(node, frame):
         forget_evidence(machine, known)
-    if len(machine.evidence) > known:
+    if len(machine.entry.evidence) > known:
         note_doubts(machine, [node.test, node.body, node.orelse], frame, known)
     if decision.truth is not None:
         if machine.run.from_options:

@@ -182,12 +182,12 @@ def _note_kernel(machine: Machine, name: str, frame: Frame) -> None:
 def _note_base(machine: Machine, is_for_gpus: bool, frame: Frame) -> None:
     """A file that imports at its module level, whatever anybody answers, what is for GPUs alone is so itself."""
     if is_for_gpus and frame.function is None and not frame.branches and not _is_awaited(machine, _MISSING):
-        machine.evidence["is for GPUs", frame.namespace.path] = None
+        machine.entry.evidence["is for GPUs", frame.namespace.path] = None
 
 
 def _is_for_gpus(machine: Machine, value: Value | None) -> bool:
     """Whether an imported file of the project is for GPUs alone."""
-    return isinstance(value, ModuleValue) and ("is for GPUs", value.namespace.path) in machine.evidence
+    return isinstance(value, ModuleValue) and ("is for GPUs", value.namespace.path) in machine.entry.evidence
 
 
 def _note_need(machine: Machine, name: str, path: str) -> None:
@@ -201,7 +201,7 @@ def _note_need(machine: Machine, name: str, path: str) -> None:
     if not libraries.needs_gpu(name):
         return
     if ancestors(_MISSING).isdisjoint(machine.run.expected):
-        machine.evidence["needs a GPU", path] = None
+        machine.entry.evidence["needs a GPU", path] = None
         if libraries.fails_without_gpu(name) and not machine.has_cuda:
             machine.store.set(machine.state, "alive", False)
     elif not machine.world.has_cuda:
@@ -230,7 +230,7 @@ def defer_imports(machine: Machine, statements: list[ir.Stmt], frame: Frame) -> 
 
 def module_member(machine: Machine, namespace: Namespace, name: str) -> Value | None:
     """Return a global name of a file; what it imports for type checkers only is imported now. None if there is none."""
-    machine.touched.add(namespace.path)
+    machine.entry.touched.add(namespace.path)
     value = namespace.names.get(name)
     if value is not None or name not in namespace.deferred:
         return value

@@ -100,7 +100,7 @@ def _match_cases(machine: Machine, subject: Value, node: ir.Match, index: int, f
 
 
 def _run_case(machine: Machine, case: ir.Case, frame: Frame) -> Signal | None:
-    machine.ways_taken.add(case)
+    machine.entry.ways_taken.add(case)
     return machine.block(case.body, frame)
 
 

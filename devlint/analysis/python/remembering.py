@@ -47,13 +47,13 @@ def recall(
     before = kept.items.get(known)
     likely = known if before is not None else next((key for key in kept.items if _may_be(key, known)), None)
     if likely is None:
-        consulted, machine.consulted = machine.consulted, set()
+        consulted, machine.entry.consulted = machine.entry.consulted, set()
         try:
             return _remember(machine, function, kept, known, compute())
         finally:
-            machine.remembered.setdefault((function.node, known), set()).update(machine.consulted)
-            machine.consulted |= consulted
-    machine.consulted |= machine.remembered.get((function.node, likely), set())
+            machine.remembered.setdefault((function.node, known), set()).update(machine.entry.consulted)
+            machine.entry.consulted |= consulted
+    machine.entry.consulted |= machine.remembered.get((function.node, likely), set())
     before = kept.items[likely]
     machine.run.latest[function.node] = machine.tick()
     if (likely == known and not _is_open(known)) or not isinstance(call.node, ir.Call):

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 @executes(ir.ExprStatement)
 def expression_statement(machine: Machine, node: ir.ExprStatement, frame: Frame) -> None:
     """An expression whose value is not used: dropped moves are seen here."""
-    since, known = machine.clock, len(machine.evidence)
+    since, known = machine.clock, len(machine.entry.evidence)
     if isinstance(node.value, ir.Call):
         result = evaluate_call(machine, node.value, frame, unused=True)
         note_dropped(machine, node, result, frame, since)
@@ -82,23 +82,25 @@ def expression_statement(machine: Machine, node: ir.ExprStatement, frame: Frame)
         result = machine.evaluate(node.value, frame)
         if isinstance(node.value, ir.Comprehension):
             note_dropped(machine, node, result, frame, since)
-    if len(machine.evidence) > known and (only_shows(node, frame) or only_places_a_load(node, frame)):
+    if len(machine.entry.evidence) > known and (only_shows(node, frame) or only_places_a_load(node, frame)):
         _keep_loads(machine, known)
 
 
 def _keep_loads(machine: Machine, known: int) -> None:
     """Forget what was found after the first `known`, but for what speaks of loads."""
-    later = list(machine.evidence)[known:]
+    later = list(machine.entry.evidence)[known:]
     forget_evidence(machine, known)
-    machine.evidence.update((found, None) for found in later if found[0] == "map_location")
+    machine.entry.evidence.update((found, None) for found in later if found[0] == "map_location")
 
 
 @executes(ir.Assign)
 def assign(machine: Machine, node: ir.Assign, frame: Frame) -> None:
     """`a = b = value`."""
-    known = len(machine.evidence)
+    known = len(machine.entry.evidence)
     value = _filled(EVALUATE[node.value.__class__](machine, node.value, frame))
-    if len(machine.evidence) > known and (only_kept_to_show(machine, node, frame) or only_places_a_load(node, frame)):
+    if len(machine.entry.evidence) > known and (
+        only_kept_to_show(machine, node, frame) or only_places_a_load(node, frame)
+    ):
         _keep_loads(machine, known)
     if node.annotation is not None and value.__class__ is Unknown:
         value = annotated(machine, node.annotation, frame, value)
@@ -407,7 +409,7 @@ def continue_statement(machine: Machine, node: ir.Continue, frame: Frame) -> Sig
 @executes(ir.Assert)
 def assert_statement(machine: Machine, node: ir.Assert, frame: Frame) -> Signal | None:
     """`assert`: known to fail, it is a raise; else it holds. One that asks for CUDA is no way to do without."""
-    known, weighed, weighs = len(machine.evidence), machine.run.weighed, machine.run.weighs
+    known, weighed, weighs = len(machine.entry.evidence), machine.run.weighed, machine.run.weighs
     decision = decide(machine, node.test, frame)
     forget_evidence(machine, known)
     if decision.truth:

@@ -83,7 +83,7 @@ def resolve(
                 return negative(machine, value, node, frame, operation)
             device_type, index = "cuda", content
             if value.site is not None and value.site.key in machine.places.ranks:
-                machine.consulted.add("rank")
+                machine.entry.consulted.add("rank")
         else:
             return None
     elif isinstance(value, Scalar) and value.kind == "number" and machine.device_count:
@@ -129,7 +129,7 @@ def given_device(machine: Machine, value: Value) -> str | None:
         return None
     if machine.run.assume.get(f"{value.path} is None"):
         return None  # this run answers that none was given
-    machine.consulted.add("accelerator")
+    machine.entry.consulted.add("accelerator")
     return machine.run.given_device
 
 
@@ -296,15 +296,15 @@ def use(
         if machine.run.protocol:
             return None
         return unavailable(machine, device_type, index, site, operation, literal, kind, node=node)
-    machine.consulted.add("count" if index else "named")
+    machine.entry.consulted.add("count" if index else "named")
     if index == SOME_INDEX:
-        machine.consulted.add("rank")
+        machine.entry.consulted.add("rank")
         if count:
             initialise(machine, site, operation, kind)
             return some_gpu(machine, count)
         return unavailable(machine, device_type, index, site, operation, literal, kind, node=node)
     if count == 0:
-        machine.consulted.add("count" if machine.world.device_count else "named")
+        machine.entry.consulted.add("count" if machine.world.device_count else "named")
         return unavailable(
             machine, device_type, index, site, operation, literal or asked, kind, node=node, chosen=chosen
         )

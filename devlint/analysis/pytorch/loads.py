@@ -30,7 +30,7 @@ def take_for_data(machine: Machine, value: Value) -> None:
     site = machine.run.loads.get(value) if isinstance(value, Unknown) else None
     if site is not None and site.key not in machine.places.weight_loads:
         machine.places.data_loads.add(site.key)
-        told = machine.events.pop((LoadWithoutMap, site.key, None, None), None)
+        told = machine.entry.events.pop((LoadWithoutMap, site.key, None, None), None)
         if told is not None:
             machine.run.withheld[site.key] = told
 
@@ -45,4 +45,4 @@ def take_for_weights(machine: Machine, value: Value | None) -> None:
     machine.places.data_loads.discard(site.key)
     told = machine.run.withheld.pop(site.key, None)
     if told is not None:
-        machine.events[LoadWithoutMap, site.key, None, None] = told
+        machine.entry.events[LoadWithoutMap, site.key, None, None] = told

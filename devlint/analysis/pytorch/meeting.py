@@ -175,14 +175,14 @@ def note_lost(machine: Machine, lost: list[ChoiceKey], is_known: bool, node: ir.
     """Operands met whose devices were lost behind conditions: two of these may be worth a run together."""
     if not machine.run.assume:
         if is_known:
-            machine.met.add(node)
+            machine.entry.met.add(node)
         keys = lost
-    elif is_known and node not in machine.met:
+    elif is_known and node not in machine.entry.met:
         keys = [*machine.run.assume, *lost]
     else:
         return
     for one, other in combinations(dict.fromkeys(keys), 2):
-        machine.pairs[one, other] = None
+        machine.entry.pairs[one, other] = None
 
 
 def _is_strict(side: Tensor, part: Part) -> bool:

@@ -108,9 +108,9 @@ def _is_an_option(machine: Machine, literal: Site | None, index: int | None, cho
 
 def _note_misled(machine: Machine, site: Site, error: str) -> None:
     """The program fails at `site` because it took an availability function for its answer, of which was told before."""
-    for key, event in list(machine.events.items()):
+    for key, event in list(machine.entry.events.items()):
         if isinstance(event, AvailabilityNotCalled) and event.error is None:
-            machine.events[key] = dataclasses.replace(event, error=error, site=site, calls=machine.calls())
+            machine.entry.events[key] = dataclasses.replace(event, error=error, site=site, calls=machine.calls())
 
 
 @memoized
@@ -188,7 +188,7 @@ def too_few(machine: Machine, index: int, kind: str, text: str, node: ir.Node, f
     """
     if machine.run.trying or not ancestors(kind).isdisjoint(machine.run.expected):
         raise Crash(kind)
-    machine.consulted.add("count")
+    machine.entry.consulted.add("count")
     use_kind: UseKind = "use" if index else "query"
     unavailable(machine, "cuda", index, machine.site(node, frame), "", None, use_kind, f"{kind}: {text}")
     machine.store.set(machine.state, "alive", False)

@@ -396,9 +396,9 @@ def _apply(machine: Machine, value: Instance, name: str, call: Call) -> Value:
             alike = _likeness(part)
             if alike in done:
                 continue
-            mark, began, told = machine.store.position(), birth(), len(machine.events)
+            mark, began, told = machine.store.position(), birth(), len(machine.entry.events)
             call_value(machine, function, call.with_arguments([part]))
-            if alike and len(machine.events) == told and leaves_nothing(machine, mark, began):
+            if alike and len(machine.entry.events) == told and leaves_nothing(machine, mark, began):
                 done.add(alike)
     return value
 

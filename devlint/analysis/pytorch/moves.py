@@ -140,7 +140,7 @@ def forget_dropped(machine: Machine, tensor: Tensor, device: str | None) -> None
     """A move that was thrown away is no loss where the tensor is moved there with its module, with nothing between."""
     dropped = tensor.origin
     if dropped is not None and dropped.kind == "dropped" and dropped.note == device:
-        machine.events.pop((DroppedMove, dropped.site.key, None, None), None)
+        machine.entry.events.pop((DroppedMove, dropped.site.key, None, None), None)
 
 
 def note_brought(machine: Machine, tensor: Tensor, device: str, wrapper: str) -> None:
@@ -148,9 +148,9 @@ def note_brought(machine: Machine, tensor: Tensor, device: str, wrapper: str) ->
     dropped = None if tensor.origin is None else tensor.origin.find("dropped")
     while dropped is not None:
         key = (DroppedMove, dropped.site.key, None, None)
-        told = machine.events.get(key)
+        told = machine.entry.events.get(key)
         if isinstance(told, DroppedMove) and dropped.note == device:
-            machine.events[key] = dataclasses.replace(told, brought=wrapper)
+            machine.entry.events[key] = dataclasses.replace(told, brought=wrapper)
         dropped = None if dropped.previous is None else dropped.previous.find("dropped")
 
 
