@@ -47,7 +47,7 @@ from devlint.analysis.pytorch.formatting import refuse_format
 from devlint.analysis.pytorch.host import note_wait, read_pending, read_through
 from devlint.analysis.pytorch.loads import take_for_data
 from devlint.analysis.pytorch.modules import is_dictionary, members
-from devlint.analysis.pytorch.results import first_size
+from devlint.analysis.pytorch.sizes import first_size
 from devlint.analysis.signals import Crash
 from devlint.semantics import libraries
 from devlint.syntax import ir

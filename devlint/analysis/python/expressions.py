@@ -217,7 +217,9 @@ def evaluate_unary(machine: Machine, node: ir.Unary, frame: Frame) -> Value:
         except Exception:
             return SCALAR
     if isinstance(value, Tensor):
-        return derived(value)
+        made = derived(value)
+        made.size = value.size
+        return made
     if isinstance(value, Instance):
         return call_special(machine, value, _SPECIAL[node.operator], [], node, frame) or UNKNOWN
     if isinstance(value, Scalar) and value.low is not None:

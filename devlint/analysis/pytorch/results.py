@@ -11,7 +11,6 @@ from devlint.analysis.domain.dtypes import dtype_of, is_dtype, is_floating
 from devlint.analysis.domain.values import (
     ANY_SIZE,
     BOOL,
-    COUNT,
     DTYPE,
     MANY_RANK,
     NONE,
@@ -34,14 +33,12 @@ from devlint.analysis.domain.values import (
     Tensor,
     Unknown,
     Value,
-    const,
     constant,
     is_none,
     present,
 )
 from devlint.analysis.pytorch.ranks import result_rank
-from devlint.syntax import ir
-from devlint.syntax.walk import last_name
+from devlint.analysis.pytorch.sizes import result_size
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -99,44 +96,6 @@ def device_of(value: Tensor) -> Value:
     kind, _, index = value.device.partition(":")
     made = DeviceValue(kind, int(index) if index else None)
     made.of = value
-    return made
-
-
-def first_size(value: Tensor) -> Value:
-    """The length of the first dimension; it may be 0 only where rows were picked."""
-    return SIZE if value.size is None else COUNT if value.size == ANY_SIZE else const(value.size)
-
-
-_OF_SIZES: Final = frozenset({"zeros", "ones", "empty", "rand", "randn"})
-"""Factories that are given nothing but sizes by position."""
-
-
-def other_size(value: Tensor, index: int | None = None) -> Value:
-    """The length of a dimension behind the first: of an empty tensor it is what was written, or may be 0, too."""
-    if value.size != 0:
-        return SIZE
-    made = None if value.origin is None else value.origin.first()
-    if made is None or made.kind not in ("factory", "placed") or index is None:
-        return COUNT
-    called = made.node.function if isinstance(made.node, ir.Call) else None
-    written = made.node.args if isinstance(made.node, ir.Call) and last_name(called) in _OF_SIZES else []
-    if len(written) == 1 and isinstance(written[0], ir.Display):
-        written = written[0].items
-    part = written[index] if -len(written) <= index < len(written) == value.rank else None
-    return const(part.value) if isinstance(part, ir.Const) and isinstance(part.value, int) else COUNT
-
-
-def shape(value: Tensor) -> Value:
-    """`tensor.shape`."""
-    rank = value.rank
-    if rank is not None and rank < SOME_RANK:
-        items: list[Value] = [other_size(value, index) for index in range(rank)]
-        if rank:
-            items[0] = first_size(value)
-        made = Sequence("tuple", items)
-    else:
-        made = Sequence("tuple", [COUNT if value.size == ANY_SIZE else SIZE, other_size(value)], True)
-    made.is_shape = True
     return made
 
 
@@ -219,20 +178,7 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
     if isinstance(made, Tensor):
         made.dtype = _result_dtype(row, main, bound)
         made.is_element = main.is_element and made.rank is None and row.rank in ("keep", "broadcast")
-        kept = row.effect == "keep" and row.rank == "keep" and row.short not in _TURNS
-        picked = row.effect == "keep" and main.size == ANY_SIZE and row.rank in _RESHAPED
-        if kept or picked or (main.size == 0 and row.rank == "broadcast"):
-            made.size = main.size
-        elif row.rank == "broadcast" and may_lack_rows([bound.get(name) for name, _ in row.demands]):
-            made.size = ANY_SIZE
-        elif row.rank == "reduce" and main.size == ANY_SIZE and _is_behind_first(bound.get("dim"), main.rank):
-            made.size = ANY_SIZE
-        elif (
-            row.rank.startswith("joined") and main.size in (0, ANY_SIZE) and constant(bound.get("dim")) not in (None, 0)
-        ):
-            made.size = ANY_SIZE
-        elif row.rank == "more":
-            made.size = 1 if constant(bound.get("dim")) == 0 else None
+        made.size = result_size(row, main, bound)
     if row.short in _OF_DIMENSIONS and "dim" in bound:  # of one column, or of the one image of a batch, there is one
         found = made.fields.get("indices") if isinstance(made, Instance) else made
         if isinstance(found, Tensor):
@@ -264,28 +210,6 @@ def _a_part_for_each_gpu(machine: Machine, count: Value | None, main: Tensor, ra
     return made
 
 
-def _is_behind_first(dimension: Value | None, rank: int | None) -> bool:
-    """Whether a dimension is surely not the first."""
-    number = constant(dimension)
-    if not isinstance(number, int) or isinstance(number, bool):
-        return False
-    return number > 0 or (number < 0 and (number > -2 if rank is None or rank >= SOME_RANK else number > -rank))
-
-
-def may_lack_rows(operands: Iterable[Value | None]) -> bool:
-    """Whether the rows of what operands broadcast to were picked in one of them, so that there may be none."""
-    tensors = [value for value in operands if isinstance(value, Tensor) and value.rank != 0]
-    ranks = [value.rank for value in tensors if value.rank is not None]
-    if all(value.size != ANY_SIZE for value in tensors) or len(ranks) != len(tensors):
-        return False
-    widest = max(ranks)
-    surely = widest if widest < SOME_RANK else widest - SOME_RANK + 1
-    if any(surely < value.rank < widest for value in tensors if value.rank is not None):
-        return False
-    rows = [value.size for value in tensors if value.rank == widest]
-    return ANY_SIZE in rows and all(size in (None, 0, 1, ANY_SIZE) for size in rows)
-
-
 def _form(row: Row, bound: dict[str, Any]) -> str:
     """The form in which a result comes back, with these arguments."""
     for name, alternative in row.result_if:
@@ -300,15 +224,8 @@ def _form(row: Row, bound: dict[str, Any]) -> str:
     return row.result
 
 
-_RESHAPED = frozenset({"some", "unknown", "kept", "more", "less", "flat", "squeezed", "along"})
-"""Ranks of what is given another form, and stays empty if it was."""
 _NO_TENSORS = frozenset({"none", "scalar", "bool", "string", "list", "shape", "dtype", "device"})
 _OF_DIMENSIONS = frozenset({"argmax", "argmin", "max", "min"})
-_TURNS = frozenset(
-    "adjoint constant_pad_nd moveaxis movedim multinomial narrow narrow_copy permute rot90 split swapaxes swapaxes_ "
-    "swapdims swapdims_ t t_ tensor_split topk transpose transpose_ unravel_index T mT H mH".split()
-)
-"""What keeps the number of dimensions, but not the length of the first."""
 
 
 def row_named(row: Row, made: Tensor, bound: dict[str, Any], call: Call) -> Value:

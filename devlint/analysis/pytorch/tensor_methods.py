@@ -47,8 +47,9 @@ from devlint.analysis.pytorch.devices import (
 from devlint.analysis.pytorch.gathering import needs_number
 from devlint.analysis.pytorch.host import let_arrive, names_cpu, pin, read_pending, synchronize, to_host
 from devlint.analysis.pytorch.moves import note_transfer
-from devlint.analysis.pytorch.results import derived, device_of, first_size, is_any_content, other_size, shape
+from devlint.analysis.pytorch.results import derived, device_of, is_any_content
 from devlint.analysis.pytorch.rows import apply_row, refuse_as_content
+from devlint.analysis.pytorch.sizes import first_size, other_size, shape
 from devlint.analysis.pytorch.snapshots import kept_on_cpu, note_copied, only_names_cpu
 from devlint.semantics import libraries, table
 from devlint.syntax import ir

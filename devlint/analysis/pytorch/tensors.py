@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, BINARY, TRUTH, Call, on
 from devlint.analysis.domain.dtypes import is_floating
 from devlint.analysis.domain.values import (
-    ANY_SIZE,
     BOOL,
     COUNT,
     DTYPE,
@@ -37,11 +36,10 @@ from devlint.analysis.pytorch.results import (
     device_of,
     is_any_content,
     loaded_tensor,
-    may_lack_rows,
     may_require_grad,
-    shape,
 )
 from devlint.analysis.pytorch.rows import apply_row
+from devlint.analysis.pytorch.sizes import elementwise_size, product_size, shape
 from devlint.analysis.pytorch.snapshots import separate
 from devlint.analysis.pytorch.tensor_methods import METHODS
 from devlint.semantics import table
@@ -194,13 +192,12 @@ def tensor_binary(
     if main is None or (main.device == "cpu" and _may_follow(main, left, right)):
         return Tensor(None)
     if operator == "@":
-        return derived(main, product_rank(left, right))
+        product = derived(main, product_rank(left, right))
+        product.size = product_size(left, right)
+        return product
     made = derived(main, broadcast_rank([left, right]))
     made.is_element = made.rank is None and main.is_element
-    if main.size == 0:
-        made.size = 0  # of placeholders, another one
-    elif may_lack_rows([left, right]):
-        made.size = ANY_SIZE
+    made.size = elementwise_size(main, [left, right])
     made.dtype = _common_dtype(operator, left, right)
     if main.requires_grad is False and may_require_grad((left, right)):
         made.requires_grad = None
@@ -292,6 +289,7 @@ def compare_tensors(machine: Machine, symbol: str, left: Value, right: Value, no
     if main is None:
         return UNKNOWN
     made = derived(main, broadcast_rank([left, right]))
+    made.size = elementwise_size(main, [left, right])
     made.dtype = "torch.bool"
     return made
 
