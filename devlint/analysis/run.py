@@ -23,6 +23,7 @@ from devlint.analysis.programs.executing import module_name, repeat_defaults, ru
 from devlint.analysis.programs.exploring import Exploration, TooSlow, newest
 from devlint.analysis.programs.handed import run_handed
 from devlint.analysis.programs.hearsay import speaks_of_cuda
+from devlint.analysis.programs.launched import run_launched
 from devlint.analysis.programs.outcomes import MAIN, Pass, called_by_roots, stands, take_imports, taken_over
 from devlint.analysis.programs.sameness import are_the_same
 from devlint.analysis.project import Project
@@ -239,6 +240,7 @@ class _Runner:
                     default = getattr(machine.state, slot)
                     if default is not None and default.type != "cpu":
                         chosen.add(slot)
+                run_launched(machine, path)
                 run_handed(machine, path)
 
             earlier = None if last is None else last.outcomes.get(path, {}).get(MAIN)

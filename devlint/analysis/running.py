@@ -247,3 +247,7 @@ class Run:
         """What was taken out of modules of other libraries by names that no row gives, and the module."""
         self.handed: list[Function] = []
         """Functions that were made in this run, and that libraries were given."""
+        self.launched: list[Value] = []
+        """Functions that this run has given to what surely calls them."""
+        self.surely_called = False
+        """Whether one of these is what runs, by protocol."""

@@ -34,6 +34,7 @@ from devlint.analysis.machine import text_of
 from devlint.analysis.models import metrics
 from devlint.analysis.models.distributions import FAMILY, apply, construct, initialise
 from devlint.analysis.programs.handed import hand_over
+from devlint.analysis.programs.launched import note_call, note_method
 from devlint.analysis.python.classes import ask
 from devlint.analysis.pytorch.building import construct_builtin
 from devlint.analysis.pytorch.devices import device_of_default_type, legacy_error, resolve, use
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 
 def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = None) -> Value:
     """Call an external name by its row."""
+    note_call(machine, path, arguments)
     if path.startswith("torch.Tensor.") and arguments.positional:
         receiver = arguments.positional[0]
         if isinstance(receiver, Tensor):
@@ -237,6 +239,8 @@ def _legacy_size(arguments: Call) -> int | None:
 
 def method(machine: Machine, value: Instance, name: str, arguments: Call, paths: list[str]) -> Value:
     """A method of an instance of external classes, by their rows."""
+    if isinstance(value.cls, External):
+        note_method(machine, name, arguments)
     if name == "__name__" or "__name__" in arguments.keywords:
         arguments.keywords.pop("__name__", None)
     for path in paths:

@@ -25,6 +25,7 @@ from devlint.analysis.domain.values import (
 from devlint.analysis.flow.choices import decide
 from devlint.analysis.frames import Frame
 from devlint.analysis.programs.handed import hand_over
+from devlint.analysis.programs.launched import note_decorated
 from devlint.analysis.python.fields import make_record
 from devlint.analysis.python.giving_back import gives_back, records, written_since
 from devlint.analysis.python.remembering import remember_calls
@@ -126,6 +127,7 @@ def decorate(machine: Machine, decorator: ir.Expr, value: Value, node: Any, fram
         value.bases, value.order = [*value.bases, UNKNOWN], None
         return value
     if isinstance(value, Function) and not (path or "").startswith(_ELSEWHERE):
+        note_decorated(machine, decorator, value, frame)
         if frame.function is None:
             frame.namespace.handed.append((value, frame.owner))
         else:

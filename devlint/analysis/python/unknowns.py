@@ -50,6 +50,7 @@ from devlint.analysis.domain.values import (
 )
 from devlint.analysis.flow.users_devices import as_given
 from devlint.analysis.programs.handed import hand_over
+from devlint.analysis.programs.launched import note_method
 from devlint.analysis.programs.outsiders import let_callbacks_move
 from devlint.analysis.python.constants import scalar_result, text_result
 from devlint.analysis.python.lacking import LACKED, read_lacking
@@ -229,6 +230,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     if name in _READ_BY_HOST or (name in _MOVES and call.unused):
         machine.run.elsewhere = True
     hand_over(machine, call.values())
+    note_method(machine, name, call)
     let_callbacks_move(machine, call.values(), call.frame)
     _note_strays(machine, value, call.values())
     if value in machine.run.parts:
