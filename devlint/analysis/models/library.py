@@ -35,7 +35,7 @@ from devlint.analysis.models import metrics
 from devlint.analysis.models.distributions import FAMILY, apply, construct, initialise
 from devlint.analysis.programs.handed import hand_over
 from devlint.analysis.programs.launched import note_call, note_method
-from devlint.analysis.python.classes import ask
+from devlint.analysis.python.classes import ask, let_others_write
 from devlint.analysis.pytorch.building import construct_builtin
 from devlint.analysis.pytorch.devices import device_of_default_type, legacy_error, resolve, use
 from devlint.analysis.pytorch.leaves import NoGradient
@@ -80,6 +80,8 @@ def call(machine: Machine, path: str, arguments: Call, named_at: Site | None = N
         moves = keeps or libraries.may_move(path) or "device" in arguments.keywords
         lose_modules(machine, arguments.values(), all_of_them=moves)
         hand_over(machine, arguments.values())
+        if not path.startswith("torch."):
+            let_others_write(machine, arguments.values(), arguments.frame)
         return _initialised(machine, path, arguments) if path.endswith(".__init__") else RESULT
     if "havoc" in row.flags:
         lose_modules(machine, arguments.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import ANY_NAME, call_method, call_value
@@ -75,6 +75,14 @@ def note_any_name(machine: Machine, value: Instance) -> None:
     """An object is given an attribute, nobody knows which; what a model keeps of an object is left alone."""
     if not any(path in METHODS for path in external_bases(value.cls)):
         machine.store.put(value.state, ANY_NAME, True)
+
+
+def let_others_write(machine: Machine, values: Iterable[Value], frame: Frame) -> None:
+    """An object hands itself to something of which nothing is known (`Base.set_up(self, config)`): that may give it
+    attributes as a method of its own would."""
+    for value in values:
+        if value is frame.receiver and isinstance(value, Instance):
+            note_any_name(machine, value)
 
 
 def name_fields(cls: Class, names: list[str]) -> None:

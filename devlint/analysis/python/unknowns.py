@@ -45,6 +45,7 @@ from devlint.analysis.domain.values import (
     Tensor,
     Unknown,
     Value,
+    const,
     constant,
     is_none,
 )
@@ -52,6 +53,7 @@ from devlint.analysis.flow.users_devices import as_given
 from devlint.analysis.programs.handed import hand_over
 from devlint.analysis.programs.launched import note_method
 from devlint.analysis.programs.outsiders import let_callbacks_move
+from devlint.analysis.python.classes import let_others_write
 from devlint.analysis.python.constants import scalar_result, text_result
 from devlint.analysis.python.lacking import LACKED, read_lacking
 from devlint.analysis.pytorch.devices import is_device_like, resolve, use
@@ -232,6 +234,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     hand_over(machine, call.values())
     note_method(machine, name, call)
     let_callbacks_move(machine, call.values(), call.frame)
+    let_others_write(machine, call.values(), call.frame)
     _note_strays(machine, value, call.values())
     if value in machine.run.parts:
         if name in _MOVES:
@@ -248,6 +251,10 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
         return made
     if name in _OF_HOST_DATA:
         take_for_data(machine, value)
+    if name == "get_device" and value.path is not None and not value.named:
+        return _number_of_gpu(machine)
+    if name == "type" and machine.run.protocol and value.path is not None and not call.positional and not call.keywords:
+        return LOST_TYPE
     if value.path is None or name not in _PURE or call.keywords or call.open:
         return UNKNOWN
     if name == "get":
@@ -258,10 +265,20 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     return extended(value, f".{name}({arguments})")
 
 
+def _number_of_gpu(machine: Machine) -> Value:
+    """`x.get_device()` of what an entry by protocol is given: it is where the other inputs are."""
+    given = machine.run.given_device
+    if not machine.run.protocol or machine.run.importing or given is None or not given.startswith("cuda:"):
+        return UNKNOWN
+    machine.entry.consulted.add("accelerator")
+    return const(int(given.removeprefix("cuda:")))
+
+
 @on(CALL, Unknown)
 def unknown_called(machine: Machine, value: Unknown, call: Call) -> Value:
     """`f(...)` of which nothing is known."""
     let_callbacks_move(machine, call.values(), call.frame)
+    let_others_write(machine, call.values(), call.frame)
     _note_strays(machine, value, call.values())
     if value is IN_TEXT:
         for given in call.values():  # it may move them, or let them move their inputs

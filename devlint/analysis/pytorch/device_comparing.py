@@ -13,6 +13,7 @@ from devlint.analysis.domain.values import (
     Const,
     DeviceValue,
     Sequence,
+    Unknown,
     Value,
     const,
 )
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
 
-from devlint.analysis.pytorch.devices import source_text
+from devlint.analysis.pytorch.devices import given_device, source_text
 
 
 def compare_devices(machine: Machine, symbol: str, left: Value, right: Value, node: ir.Compare, frame: Frame) -> Value:
@@ -48,6 +49,9 @@ def compare_devices(machine: Machine, symbol: str, left: Value, right: Value, no
         parsed = parse_device(other.value)
         if parsed is not None and parsed[0] == device.type and parsed[1] in (None, device.index):
             _compared(machine, "string", symbol, node, frame, True, swapped)
+        return const(symbol == "!=")
+    given = given_device(machine, other) if isinstance(other, Unknown) and not other.named else None
+    if given is not None and "cpu" in (device.type, given) and device.type != given and device.type != "?":
         return const(symbol == "!=")
     if device.index == SOME_INDEX or (isinstance(other, DeviceValue) and other.index == SOME_INDEX):
         return _not_known(device, other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from devlint.analysis.access import call_value, is_no_wrapper, is_only_inside
+from devlint.analysis.access import ANY_NAME, call_value, is_no_wrapper, is_only_inside
 from devlint.analysis.dispatch import Call, Iteration
 from devlint.analysis.domain.ancestry import external_bases, find, is_open_class
 from devlint.analysis.domain.module_state import COLLECTION, HIDDEN, TABLES, UNNAMED, ModuleState
@@ -285,7 +285,7 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
                     assert device is not None
                     return device_of(Tensor(device))
                 return UNKNOWN
-        if machine.run.protocol and is_given_by_heir(value.cls, name):
+        if ANY_NAME in value.state or (machine.run.protocol and is_given_by_heir(value.cls, name)):
             return UNKNOWN
         if parallel or not (module.unsure or is_open_class(value.cls) or value.state.get("inner")):
             site = machine.site(node, frame)
