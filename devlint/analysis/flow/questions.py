@@ -130,13 +130,17 @@ def asks_place(machine: Machine, value: Value) -> bool | None:
     return (asked is given.startswith("cuda")) is (text == value.path)
 
 
-_ROOT: Final = re.compile(r"\b(?!cuda\b|cpu\b|in\b)\w+(\.data)?(?=\.)")
+_ROOT: Final = re.compile(r"\b(?!cuda\b|cpu\b|in\b)\w+(\[\w+\])?(\.data)?(?=\.)")
 """What is asked where it is, in a question of that kind."""
 _PLACES: Final = {
     ".is_cuda": True,
     ".is_cpu": False,
     ".device.type == 'cuda'": True,
     ".device.type == 'cpu'": False,
+    ".device.type.startswith('cuda')": True,
+    ".device.type.startswith('cpu')": False,
+    ".device.startswith('cuda')": True,
+    ".device.startswith('cpu')": False,
     "'cuda' in .device.type": True,
     "'cpu' in .device.type": False,
     "'cuda' in .device": True,

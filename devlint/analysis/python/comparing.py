@@ -324,10 +324,23 @@ def _named_membership(left: Value, symbol: str, right: Value) -> Unknown | None:
     if isinstance(left, Const) and isinstance(right, Arguments):
         text = f"{left.value!r} in sys.argv"
         return Unknown(text if symbol == "in" else f"not {text}", True)
+    if left.__class__ is Unknown and isinstance(right, Sequence):
+        return _kind_among(left, symbol, right)
     if isinstance(left, Const) and isinstance(right, Unknown) and right.path:
         text = f"{left.value!r} in {right.path}"
         return Unknown(text if symbol == "in" else f"not {text}", right.named)
     return None
+
+
+def _kind_among(left: Value, symbol: str, right: Sequence) -> Unknown | None:
+    """`x.device.type in ("cuda", "xpu")`: here there are two kinds of devices, and it asks for one of them."""
+    assert isinstance(left, Unknown)
+    names = {part.value for part in right.items if isinstance(part, Const) and isinstance(part.value, str)}
+    kinds = names & {"cuda", "cpu"}
+    if left.named or not (left.path or "").endswith(".device.type") or right.open or len(kinds) != 1:
+        return None
+    text = f"{left.path} == {kinds.pop()!r}"
+    return Unknown(text if symbol == "in" else f"not {text}")
 
 
 def _compare_identity(left: Value, right: Value, symbol: str) -> Value:
