@@ -22,6 +22,9 @@ if {question}:
 """
 
 
+REDUCED = ["(kept @ some.t()).max(dim=1)[0]", "torch.min(kept @ some.t(), 1).indices", "kept.sum(1).sort()[1]"]
+
+
 def is_told(made: str, question: str) -> bool:
     text = HEAD + f"made = {made}\n" + ASK.format(question=question)
     return any(isinstance(event, MixedDevices) for event in analysed(text).events)
@@ -39,6 +42,7 @@ MADE = [
     "torch.nn.functional.linear(none, layer.weight)",
     "torch.relu(layer(kept))",
     "(kept @ some.t()) > 0.5",
+    "(kept @ some.t()).sort(dim=1).indices",
 ]
 
 
@@ -69,4 +73,16 @@ def test_there_are_columns(made: str) -> None:
 )
 def test_there_are_rows(made: str) -> None:
     """Those of the other factor, and of a sum over all."""
+    assert not is_told(made, "len(made) == 0")
+
+
+@pytest.mark.parametrize("made", REDUCED)
+def test_of_each_row_there_is_one(made: str) -> None:
+    """So that there may be none."""
+    assert is_told(made, "len(made) == 0")
+
+
+@pytest.mark.parametrize("made", ["(kept @ some.t()).max(dim=0)[0]", "some.max(dim=1)[0]", "some.sort(dim=1)[1]"])
+def test_of_each_column_there_is_one(made: str) -> None:
+    """And of what has rows."""
     assert not is_told(made, "len(made) == 0")

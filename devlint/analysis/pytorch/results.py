@@ -179,6 +179,10 @@ def row_result(machine: Machine, row: Row, main: Tensor | None, bound: dict[str,
         made.dtype = _result_dtype(row, main, bound)
         made.is_element = main.is_element and made.rank is None and row.rank in ("keep", "broadcast")
         made.size = result_size(row, main, bound)
+    elif isinstance(made, Instance) and row.rank in ("keep", "reduce"):  # `x.max(dim=1)`, `x.sort()`
+        for part in made.fields.values():
+            if isinstance(part, Tensor):
+                part.size = result_size(row, main, bound)
     if row.short in _OF_DIMENSIONS and "dim" in bound:  # of one column, or of the one image of a batch, there is one
         found = made.fields.get("indices") if isinstance(made, Instance) else made
         if isinstance(found, Tensor):
