@@ -71,7 +71,7 @@ def test_of_its_file(tmp_path: Path, device: str, told: list[int]) -> None:
 @pytest.mark.parametrize(
     ("called", "more", "gives"),
     [
-        ("(params=['cpu', 'cuda'])", ", request", "return"),
+        ("(params=['small', 'large'])", ", request", "return"),
         ("", "", "yield"),
         ("(scope='class')", ", request", "return"),
     ],
@@ -79,3 +79,91 @@ def test_of_its_file(tmp_path: Path, device: str, told: list[int]) -> None:
 def test_what_hangs_on_a_request(tmp_path: Path, called: str, more: str, gives: str) -> None:
     """Where a fixture has several values, or is not followed, what it gives is not known."""
     assert rows(tmp_path, IN_A_CLASS.format(called=called, more=more, gives=gives, device="'cuda'")) == []
+
+
+SEVERAL = """
+DEVICES = ["cpu", "cuda"]
+CUDA = torch.cuda.is_available()
+
+def places():
+    return ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
+
+@pytest.mark.parametrize({given})
+def test_zeros({parameters}):
+    assert torch.allclose(torch.zeros(3, device={device}), torch.zeros(3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "parameters", "device"),
+    [
+        ("'device', ['cpu', 'cuda']", "device", "device"),
+        ("'device', ('cpu', 'cuda:0')", "device", "device"),
+        ("'device', DEVICES", "device", "device"),
+        ("'device', places()", "device", "device"),
+        ("'device', [None, *places()]", "device", "device"),
+        ("argnames='device', argvalues=['cpu', 'cuda']", "device", "device"),
+        ("'device', [torch.device('cpu'), torch.device('cuda')]", "device", "device"),
+        ("'size, device', [(3, 'cpu'), (3, 'cuda')]", "size, device", "device"),
+        ("('size', 'device'), [[3, 'cpu'], [3, 'cuda']]", "size, device", "device"),
+        ("'where', [Where('cpu'), Where()]", "where", "where.device"),
+        ("'where, device', [(Where('cpu'), 'cuda')]", "where, device", "device"),
+        (
+            "'device', ['cpu', pytest.param('cuda', marks=pytest.mark.skipif(not CUDA, reason=''))]",
+            "device",
+            "device",
+        ),
+        ("'size, device', [pytest.param(3, 'cuda', id='on a GPU')]", "size, device", "device"),
+    ],
+)
+def test_one_of_several_values(tmp_path: Path, given: str, parameters: str, device: str) -> None:
+    """A test that is run on the CPU and on a GPU is followed on the GPU."""
+    told = rows(tmp_path, SEVERAL.format(given=given, parameters=parameters, device=device))
+    assert told == ([] if parameters == "where" else [25])
+
+
+@pytest.mark.parametrize(
+    ("given", "device"),
+    [
+        ("'device', ['cpu']", "device"),
+        ("'device', ['cpu', 'cuda:1']", "device"),  # not every machine with a GPU has it
+        ("'device', ['cpu', pytest.param('cuda', marks=pytest.mark.skip)]", "device"),
+        ("'device', [pytest.param('cuda', marks=[pytest.mark.xfail(strict=True)])]", "device"),
+        ("'device', ['cpu', 'cuda'], indirect=True", "device"),
+        ("'device', [unknown(), *others()]", "device"),
+        ("'device, size', [('cpu', 3), 'cuda']", "device"),
+        ("'other', ['cpu', 'cuda']", "device"),
+    ],
+)
+def test_none_of_several_values(tmp_path: Path, given: str, device: str) -> None:
+    assert rows(tmp_path, SEVERAL.format(given=given, parameters="device, size, other", device=device)) == []
+
+
+ASKED = """
+@pytest.fixture(params={params})
+def device(request):
+    return {gives}
+
+@pytest.mark.parametrize("device", {own})
+def test_its_own(device):
+    assert torch.allclose(torch.zeros(3, device=device), torch.zeros(3))
+
+class TestZeros:
+    def test_zeros(self, device):
+        assert torch.allclose(torch.zeros(3, device=device), torch.zeros(3))
+
+def test_moved(device):
+    assert torch.allclose(torch.zeros(3, device=device), torch.zeros(3).to(device))
+"""
+
+
+@pytest.mark.parametrize(
+    ("params", "gives", "own", "told"),
+    [
+        ("['cpu', 'cuda']", "request.param", "['cpu']", [27]),
+        ("['cpu', 'cuda']", "torch.device(request.param)", "['cuda']", [23, 27]),
+        ("['cpu', 'meta']", "request.param", "['cpu']", []),
+    ],
+)
+def test_a_fixture_of_several_values(tmp_path: Path, params: str, gives: str, own: str, told: list[int]) -> None:
+    assert rows(tmp_path, ASKED.format(params=params, gives=gives, own=own)) == told

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.access import call_value
 from devlint.analysis.dispatch import Call
 from devlint.analysis.domain.ancestry import find, mro
-from devlint.analysis.domain.values import Bound, Class, Function, Instance, Value
+from devlint.analysis.domain.values import Bound, Class, External, Function, Instance, Value
 from devlint.analysis.models.patching import fixtures
 from devlint.analysis.programs.evidence import outside_path
+from devlint.analysis.programs.parametrized import chosen, chosen_of
 from devlint.analysis.signals import Crash
 from devlint.syntax import ir
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 _FIXTURE: Final = ("pytest.fixture", "pytest_asyncio.fixture")
+_REQUEST: Final = "pytest.FixtureRequest"
 _SET_UP: Final = ("setUpClass", "setUp", "setup_method")
 
 
@@ -51,41 +53,60 @@ def set_up(machine: Machine, cls: Class | None, instance: Instance | None, test:
 
 
 def given(machine: Machine, cls: Class | None, instance: Instance | None, test: Function) -> dict[str, Value]:
-    """What a test is given by the names of its parameters: what fixtures of its class, or else of its file, give back.
+    """What a test is given by the names of its parameters: one of several values that are written for it, or what
+    fixtures of its class, or else of its file, give back.
 
     Raises:
         Crash: one of them ends in an error; the test isn't run.
     """
     known = fixtures(test.node)
-    return known | _named(machine, cls, instance, test, ()) if test.node.name.startswith("test") else known
+    if not test.node.name.startswith("test"):
+        return known
+    decorators = [*(cls.node.decorators if cls is not None else ()), *test.node.decorators]
+    values = chosen(machine, decorators, test.frame)
+    known |= _named(machine, cls, instance, test, tuple(values))
+    return known | {name: value for name, value in values.items() if value is not None}
 
 
 def _named(
     machine: Machine, cls: Class | None, instance: Instance | None, function: Function, around: tuple[str, ...]
 ) -> dict[str, Value]:
-    """What the fixtures give that the parameters of a function name; not of one whose value hangs on a request, nor of
-    one that has something to do after the test."""
+    """What the fixtures give that the parameters of a function name; not of one whose value hangs on a request, unless
+    that is for a device, nor of one that has something to do after the test."""
     values: dict[str, Value] = {}
     for name in function.node.parameters.positional:
         found = find(cls, name) if cls is not None and instance is not None else None
         owner = found[0] if found is not None else function.frame.namespace.names.get(name)
         if name in around or not isinstance(owner, Function) or not _is_fixture(owner, function.frame):
             continue
-        if owner.node.body.is_generator or "request" in owner.node.parameters.positional:
+        if owner.node.body.is_generator:
             continue
         inner = _named(machine, cls, instance, owner, (*around, name))
+        params = _params(owner)
+        if "request" in owner.node.parameters.positional:
+            value = chosen_of(machine, params, owner.frame) if params is not None else None
+            if value is None:
+                continue
+            request = inner["request"] = Instance(External(_REQUEST))
+            request.fields["param"] = value
         called = Bound(owner, instance) if found is not None and instance is not None else owner
         values[name] = call_value(machine, called, Call([], inner, owner.node, function.frame, open=True))
     return values
 
 
 def _is_fixture(function: Function, frame: Frame) -> bool:
-    """Whether pytest calls a function for its value, once a test, with nothing to choose from (`params=`)."""
+    """Whether pytest calls a function for its value under its own name."""
     for decorator in function.node.decorators:
         named = decorator.function if isinstance(decorator, ir.Call) else decorator
         if outside_path(named, frame) in _FIXTURE:
-            return not isinstance(decorator, ir.Call) or not {"params", "name"} & dict(decorator.keywords).keys()
+            return not isinstance(decorator, ir.Call) or "name" not in dict(decorator.keywords)
     return False
+
+
+def _params(fixture: Function) -> ir.Expr | None:
+    """The values of a fixture that has several."""
+    keywords = [part.keywords for part in fixture.node.decorators if isinstance(part, ir.Call)]
+    return next((value for given in keywords for name, value in given if name == "params"), None)
 
 
 def _used_by_all(values: list[Value], frame: Frame) -> Iterator[Function]:
