@@ -21,6 +21,7 @@ from devlint.analysis.programs.driving import Driving
 from devlint.analysis.programs.entries import Entry, is_for_tests, is_private_class, protocol_entries
 from devlint.analysis.programs.executing import module_name, repeat_defaults, run_body, run_file
 from devlint.analysis.programs.exploring import Exploration, TooSlow, newest
+from devlint.analysis.programs.fixtures import shared_above
 from devlint.analysis.programs.handed import run_handed
 from devlint.analysis.programs.hearsay import speaks_of_cuda
 from devlint.analysis.programs.launched import run_launched
@@ -154,7 +155,7 @@ class _Runner:
                     continue
                 module = self.project.module(path)
                 assert module is not None
-                if not module.speaks and not self.driving.imports[path]:
+                if not (module.speaks or self.driving.imports[path] or shared_above(self.project, path)):
                     self.analysis.statistics["files without device vocabulary"] += 1
                     continue
                 self._run_file(path, last, now)

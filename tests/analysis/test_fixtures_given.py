@@ -167,3 +167,36 @@ def test_moved(device):
 )
 def test_a_fixture_of_several_values(tmp_path: Path, params: str, gives: str, own: str, told: list[int]) -> None:
     assert rows(tmp_path, ASKED.format(params=params, gives=gives, own=own)) == told
+
+
+def test_of_files_above(tmp_path: Path) -> None:
+    """Fixtures of a `conftest.py` are there for the tests below it; a nearer one of the same name goes first."""
+    device = "@pytest.fixture\ndef device():\n    return {}\n"
+    above = "import pytest\nimport torch\n" + device
+    pair = "@pytest.fixture\ndef pair(device):\n    return torch.zeros(3, device=device), torch.zeros(3)\n"
+    test = "import torch\n\ndef test_pair(pair):\n    assert torch.equal(*pair)\n"
+    (tmp_path / "conftest.py").write_text(above.format("torch.device('cuda' if torch.cuda.is_available() else 'cpu')"))
+    (tmp_path / "near").mkdir()
+    (tmp_path / "near" / "conftest.py").write_text("import pytest\nimport torch\n" + pair)
+    (tmp_path / "near" / "test_pair.py").write_text(test)
+    (tmp_path / "near" / "on_cpu").mkdir()
+    (tmp_path / "near" / "on_cpu" / "test_pair.py").write_text(
+        test + device.format("'cpu'").join(["import pytest\n", ""])
+    )
+    found = check(sorted(tmp_path.rglob("*.py")), Config(root=tmp_path))
+    assert [(one.code, Path(one.location.filename).parent.name, one.location.start.row) for one in found] == [
+        ("DEV301", "near", 4)
+    ]
+
+
+@pytest.mark.parametrize(("does", "told"), [("torch.set_default_device('cuda')", 1), ("torch.manual_seed(0)", 0)])
+def test_of_files_above_unnamed(tmp_path: Path, does: str, told: int) -> None:
+    """What a `conftest.py` does before each test holds in the tests."""
+    (tmp_path / "conftest.py").write_text(
+        f"import pytest\nimport torch\n\n@pytest.fixture(autouse=True)\ndef before():\n    {does}\n"
+    )
+    (tmp_path / "test_pair.py").write_text(
+        "import torch\n\ndef test_pair():\n    assert torch.equal(torch.zeros(3), torch.zeros(3, device='cpu'))\n"
+    )
+    found = check([tmp_path / "test_pair.py"], Config(root=tmp_path, worlds=("gpu1",)))
+    assert len(found) == told

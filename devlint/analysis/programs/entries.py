@@ -24,7 +24,7 @@ from devlint.analysis.programs.applied import enter_function, forward_of, is_fun
 from devlint.analysis.programs.asked_places import placed_inputs
 from devlint.analysis.programs.built import build_once
 from devlint.analysis.programs.callers import asks_size, never_given
-from devlint.analysis.programs.fixtures import given, set_up
+from devlint.analysis.programs.fixtures import given, is_given_devices, set_up
 from devlint.analysis.programs.handed import taken_method
 from devlint.analysis.programs.outsiders import moved_by_programs
 from devlint.analysis.python.calls import invoke
@@ -112,8 +112,9 @@ def protocol_entries(machine: Machine, namespace: Namespace) -> Iterator[Entry]:
     frame = Frame(namespace.names, None, namespace)
     for value in list(namespace.names.values()):
         if isinstance(value, Function):
-            if value.frame.namespace is namespace and value.node.speaks and value.node not in machine.visited:
-                yield _function_entry(machine, value, frame)
+            if value.frame.namespace is namespace and value.node not in machine.visited:
+                if value.node.speaks or is_given_devices(machine, None, value):
+                    yield _function_entry(machine, value, frame)
         elif isinstance(value, Class) and value.frame.namespace is namespace:
             is_module = is_module_class(value)
             if not value.node.speaks or (is_module and is_for_tests(namespace.path, machine.project.root)):
@@ -148,7 +149,9 @@ def _method_entries(machine: Machine, cls: Class, frame: Frame) -> Iterator[Entr
             continue
         if name in ("__init__", "forward") and is_module_class(cls):
             continue
-        if (method.node.speaks or is_hook(cls, name)) and method.node not in machine.visited:
+        if method.node in machine.visited:
+            continue
+        if method.node.speaks or is_hook(cls, name) or is_given_devices(machine, cls, method):
             yield Entry("method", method.node, _method_run(machine, cls, method, frame))
 
 

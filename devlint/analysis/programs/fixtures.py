@@ -1,11 +1,12 @@
-"""What unittest and pytest run before a test: `setUp`, and fixtures of its class and file, those that are used without
-being named and those that its parameters name. Those of a `conftest.py` are not looked for.
+"""What unittest and pytest run before a test: `setUp`, and fixtures of its class, its file and the `conftest.py` files
+above that, those that are used without being named and those that its parameters name.
 
 https://docs.pytest.org/en/stable/how-to/fixtures.html#autouse-fixtures-fixtures-you-don-t-have-to-request
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -13,16 +14,21 @@ from devlint.analysis.access import call_value
 from devlint.analysis.dispatch import Call
 from devlint.analysis.domain.ancestry import find, mro
 from devlint.analysis.domain.values import Bound, Class, External, Function, Instance, Value
+from devlint.analysis.frames import Frame
+from devlint.analysis.memo import memoized
 from devlint.analysis.models.patching import fixtures
 from devlint.analysis.programs.evidence import outside_path
+from devlint.analysis.programs.executing import run_file
 from devlint.analysis.programs.parametrized import chosen, chosen_of
 from devlint.analysis.signals import Crash
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
-    from devlint.analysis.frames import Frame
+    from devlint.analysis.frames import Namespace
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
 
+_SHARED: Final = "conftest.py"
 _FIXTURE: Final = ("pytest.fixture", "pytest_asyncio.fixture")
 _REQUEST: Final = "pytest.FixtureRequest"
 _SET_UP: Final = ("setUpClass", "setUp", "setup_method")
@@ -37,8 +43,9 @@ def set_up(machine: Machine, cls: Class | None, instance: Instance | None, test:
     if not test.node.name.startswith("test"):
         return
     cuts = machine.run.cuts
-    for function in _used_by_all(list(test.frame.namespace.names.values()), test.frame):
-        _enter(machine, function, function, test.frame)
+    for space in reversed(_spaces(machine, test)):
+        for function in _used_by_all(list(space.names.values()), Frame(space.names, None, space)):
+            _enter(machine, function, function, test.frame)
     if cls is not None and instance is not None:
         for ancestor in reversed([one for one in mro(cls) if isinstance(one, Class)]):
             for function in _used_by_all(list(ancestor.fields.values()), test.frame):
@@ -52,9 +59,35 @@ def set_up(machine: Machine, cls: Class | None, instance: Instance | None, test:
         raise Crash
 
 
+def _spaces(machine: Machine, test: Function) -> list[Namespace]:
+    """The files in which the fixtures of a test stand: its own, and those called `conftest.py` from its folder up."""
+    own = test.frame.namespace
+    spaces = [own]
+    for path in shared_above(machine.project, own.path):
+        machine.project.dependencies.setdefault(own.path, set()).add(path)
+        module = run_file(machine, path)
+        if module is not None:
+            spaces.append(module.namespace)
+    return spaces
+
+
+@memoized
+def shared_above(project: Project, path: str) -> tuple[str, ...]:
+    """The paths of the files with fixtures for a file, the nearest first; none for one that pytest doesn't collect."""
+    folder, name = os.path.split(path)
+    found: list[str] = []
+    while folder.startswith(project.root) and (name.startswith("test_") or name.endswith("_test.py")):
+        if project.exists(os.path.join(folder, _SHARED)):
+            found.append(os.path.join(folder, _SHARED))
+        if folder == project.root:
+            break
+        folder = os.path.dirname(folder)
+    return tuple(found)
+
+
 def given(machine: Machine, cls: Class | None, instance: Instance | None, test: Function) -> dict[str, Value]:
     """What a test is given by the names of its parameters: one of several values that are written for it, or what
-    fixtures of its class, or else of its file, give back.
+    fixtures of its class, or else of its file or those above it, give back.
 
     Raises:
         Crash: one of them ends in an error; the test isn't run.
@@ -64,24 +97,49 @@ def given(machine: Machine, cls: Class | None, instance: Instance | None, test: 
         return known
     decorators = [*(cls.node.decorators if cls is not None else ()), *test.node.decorators]
     values = chosen(machine, decorators, test.frame)
-    known |= _named(machine, cls, instance, test, tuple(values))
+    known |= _named(machine, cls, instance, test, _spaces(machine, test), tuple(values))
     return known | {name: value for name, value in values.items() if value is not None}
 
 
+def is_given_devices(machine: Machine, cls: Class | None, test: Function) -> bool:
+    """Whether fixtures of which some speak of devices give something to a test."""
+    if not test.node.name.startswith("test"):
+        return False
+    spaces = _spaces(machine, test)
+    waiting, seen = list(test.node.parameters.positional), set[str]()
+    while waiting:
+        name = waiting.pop()
+        owner = None if name in seen else _owner(cls, name, spaces)
+        seen.add(name)
+        if owner is not None and owner.node.speaks:
+            return True
+        waiting += owner.node.parameters.positional if owner is not None else ()
+    return False
+
+
+def _owner(cls: Class | None, name: str, spaces: list[Namespace]) -> Function | None:
+    """The fixture of a name: of a class, or else of the nearest file."""
+    found = find(cls, name) if cls is not None else None
+    owner = next((space.names[name] for space in spaces if name in space.names), None) if found is None else found[0]
+    return owner if isinstance(owner, Function) and _is_fixture(owner, owner.frame) else None
+
+
 def _named(
-    machine: Machine, cls: Class | None, instance: Instance | None, function: Function, around: tuple[str, ...]
+    machine: Machine,
+    cls: Class | None,
+    instance: Instance | None,
+    function: Function,
+    spaces: list[Namespace],
+    around: tuple[str, ...],
 ) -> dict[str, Value]:
     """What the fixtures give that the parameters of a function name; not of one whose value hangs on a request, unless
     that is for a device, nor of one that has something to do after the test."""
     values: dict[str, Value] = {}
     for name in function.node.parameters.positional:
-        found = find(cls, name) if cls is not None and instance is not None else None
-        owner = found[0] if found is not None else function.frame.namespace.names.get(name)
-        if name in around or not isinstance(owner, Function) or not _is_fixture(owner, function.frame):
+        owner = _owner(cls, name, spaces)
+        if name in around or owner is None or owner.node.body.is_generator:
             continue
-        if owner.node.body.is_generator:
-            continue
-        inner = _named(machine, cls, instance, owner, (*around, name))
+        inner = _named(machine, cls, instance, owner, spaces, (*around, name))
         params = _params(owner)
         if "request" in owner.node.parameters.positional:
             value = chosen_of(machine, params, owner.frame) if params is not None else None
@@ -89,7 +147,7 @@ def _named(
                 continue
             request = inner["request"] = Instance(External(_REQUEST))
             request.fields["param"] = value
-        called = Bound(owner, instance) if found is not None and instance is not None else owner
+        called = Bound(owner, instance) if owner.owner is not None and instance is not None else owner
         values[name] = call_value(machine, called, Call([], inner, owner.node, function.frame, open=True))
     return values
 
