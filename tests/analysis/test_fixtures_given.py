@@ -133,6 +133,8 @@ def test_one_of_several_values(tmp_path: Path, given: str, parameters: str, devi
         ("'device', [unknown(), *others()]", "device"),
         ("'device, size', [('cpu', 3), 'cuda']", "device"),
         ("'other', ['cpu', 'cuda']", "device"),
+        ("'device', ['half', 'cuda']", "device"),  # the test tells them apart
+        ("'device', [torch.device('cpu'), 'cuda']", "device"),
     ],
 )
 def test_none_of_several_values(tmp_path: Path, given: str, device: str) -> None:

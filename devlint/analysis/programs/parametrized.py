@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.domain.values import Const, DeviceValue, Unknown, Value
+from devlint.analysis.domain.values import Const, DeviceValue, Value
 from devlint.analysis.domain.values import Sequence as Several
 from devlint.analysis.programs.evidence import outside_path
 from devlint.semantics.devices import parse_device
@@ -38,16 +38,35 @@ def chosen(machine: Machine, decorators: Sequence[ir.Expr], frame: Frame) -> dic
         given = [*decorator.args, *(keywords[key] for key in ("argnames", "argvalues") if key in keywords)]
         names = _names(given[0]) if len(given) > 1 and "indirect" not in keywords else []
         values.update(dict.fromkeys(names))
-        for row in _rows(machine, given[1], len(names), frame) if names else ():
-            if any(map(_is_gpu, row)):
-                values.update(zip(names, row, strict=True))
-                break
+        row = _on_gpu(list(_rows(machine, given[1], len(names), frame))) if names else None
+        if row is not None:
+            values.update(zip(names, row, strict=True))
     return values
 
 
 def chosen_of(machine: Machine, params: ir.Expr, frame: Frame) -> Value | None:
     """The GPU among the values of a fixture, `@pytest.fixture(params=["cpu", "cuda"])`; None if there is none."""
-    return next((row[0] for row in _rows(machine, params, 1, frame) if _is_gpu(row[0])), None)
+    row = _on_gpu(list(_rows(machine, params, 1, frame)))
+    return row[0] if row is not None else None
+
+
+def _on_gpu(rows: list[list[Value]]) -> list[Value] | None:
+    """The first of the rounds that has a GPU, where all others have devices of the same kind in its place: what is no
+    device, or a text beside handles, is told apart in the test."""
+    for row in rows:
+        places = [at for at, value in enumerate(row) if _is_gpu(value)]
+        if places:
+            alike = all(_kind(other[at]) in (_kind(row[at]), "None") for other in rows for at in places)
+            return row if alike else None
+    return None
+
+
+def _kind(value: Value) -> str:
+    """Whether a value is a handle of a device or a text that names one, or None, or something else."""
+    if isinstance(value, Const):
+        is_named = isinstance(value.value, str) and parse_device(value.value) is not None
+        return "text" if is_named else "None" if value.value is None else ""
+    return "" if not isinstance(value, DeviceValue) else "text" if value.is_text else "handle"
 
 
 def _names(node: ir.Expr) -> list[str]:
@@ -97,6 +116,4 @@ def _is_gpu(value: Value) -> bool:
     if isinstance(value, Const) and isinstance(value.value, str):
         named = parse_device(value.value)
         return named is not None and named[0] == "cuda" and not named[1]
-    return (
-        not isinstance(value, Unknown) and isinstance(value, DeviceValue) and value.type == "cuda" and not value.index
-    )
+    return isinstance(value, DeviceValue) and value.type == "cuda" and not value.index
