@@ -84,6 +84,7 @@ def test_what_hangs_on_a_request(tmp_path: Path, called: str, more: str, gives: 
 SEVERAL = """
 DEVICES = ["cpu", "cuda"]
 CUDA = torch.cuda.is_available()
+LATER = pytest.mark.skip(reason="later")
 
 def places():
     return ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
@@ -119,7 +120,7 @@ def test_zeros({parameters}):
 def test_one_of_several_values(tmp_path: Path, given: str, parameters: str, device: str) -> None:
     """A test that is run on the CPU and on a GPU is followed on the GPU."""
     told = rows(tmp_path, SEVERAL.format(given=given, parameters=parameters, device=device))
-    assert told == ([] if parameters == "where" else [25])
+    assert told == ([] if parameters == "where" else [26])
 
 
 @pytest.mark.parametrize(
@@ -133,6 +134,9 @@ def test_one_of_several_values(tmp_path: Path, given: str, parameters: str, devi
         ("'device', [unknown(), *others()]", "device"),
         ("'device, size', [('cpu', 3), 'cuda']", "device"),
         ("'other', ['cpu', 'cuda']", "device"),
+        ("'device', ['cpu', pytest.param('cuda', marks=LATER)]", "device"),
+        ("'device', ['cpu', pytest.param('cuda', marks=pytest.mark.skipif(CUDA, reason=''))]", "device"),
+        ("'dev' + 'ice', ['cpu', 'cuda']", "device"),
         ("'device', ['half', 'cuda']", "device"),  # the test tells them apart
         ("'device', [torch.device('cpu'), 'cuda']", "device"),
     ],
@@ -202,3 +206,71 @@ def test_of_files_above_unnamed(tmp_path: Path, does: str, told: int) -> None:
     )
     found = check([tmp_path / "test_pair.py"], Config(root=tmp_path, worlds=("gpu1",)))
     assert len(found) == told
+
+
+LEFT = """
+ONLY_CPU = pytest.mark.parametrize("device", ["cpu"])
+
+@pytest.fixture(params=["cpu", "cuda"])
+def device(request):
+    return request.param
+
+{before}
+def test_zeros(device):
+    {first}
+    assert torch.allclose(torch.zeros(3, device=device), torch.zeros(3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "first"),
+    [
+        ("", "if device == 'cuda':\n        pytest.skip('on the CPU alone')"),
+        ("", "if torch.device(device).type != 'cpu':\n        pytest.xfail(reason='later')"),
+        ("", "if device == 'cuda':\n        pytest.fail('unwanted')"),
+        ("", "try:\n        pytest.exit('over')\n    except Exception:\n        pass"),
+        ("@pytest.mark.xfail", ""),
+        ("@pytest.mark.xfail(raises=RuntimeError, strict=True)", ""),
+        ("@pytest.mark.skipif(torch.cuda.is_available(), reason='on the CPU alone')", ""),
+        ("@ONLY_CPU", ""),
+        ("@pytest.mark.parametrize('device', ['cpu'], indirect=True)", ""),
+        ("@pytest.mark.parametrize('dev' + 'ice', ['cpu'])", ""),
+        ("pytestmark = pytest.mark.parametrize('device', ['cpu'])", ""),
+        ("def pytest_generate_tests(metafunc):\n    metafunc.parametrize('device', ['cpu'])\n", ""),
+        ("@pytest.mark.slow", "device = 'cpu'"),
+    ],
+)
+def test_what_is_not_run_on_a_gpu(tmp_path: Path, before: str, first: str) -> None:
+    assert rows(tmp_path, LEFT.format(before=before, first=first)) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "first"),
+    [
+        ("", "if device == 'cpu':\n        pytest.skip('on a GPU alone')"),
+        ("@pytest.mark.slow", ""),
+        ("@pytest.mark.xfail(not torch.cuda.is_available(), reason='needs a GPU')", ""),
+        ("@pytest.mark.parametrize('size', [3])", ""),
+    ],
+)
+def test_what_is_run_on_a_gpu(tmp_path: Path, before: str, first: str) -> None:
+    assert len(rows(tmp_path, LEFT.format(before=before, first=first))) == 1
+
+
+@pytest.mark.parametrize(("does", "told"), [("skipTest", 0), ("fail", 0), ("subTest", 1)])
+def test_cases_of_unittest(tmp_path: Path, does: str, told: int) -> None:
+    case = f"""
+import unittest
+
+class TestZeros(unittest.TestCase):
+    def test_zeros(self):
+        if torch.cuda.is_available():
+            self.{does}("on the CPU alone")
+        assert torch.allclose(torch.zeros(3, device="cuda"), torch.zeros(3))
+"""
+    assert len(rows(tmp_path, case)) == told
+
+
+def test_that_asks_for_its_request(tmp_path: Path) -> None:
+    """A test may mark itself: `request.node.add_marker(pytest.mark.xfail)`."""
+    assert rows(tmp_path, LEFT.format(before="", first="").replace("zeros(device)", "zeros(request, device)")) == []

@@ -71,3 +71,20 @@ def test_what_is_called_goes_where_the_program_does(call: str) -> None:
 def test_others_may_not_be_called_there(call: str) -> None:
     """Of what a library does with a function that it is given nothing is known but by its name."""
     assert told(HEAD.format(move="cuda()") + call) == []
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "def g(x, mode='fast'):\n    if mode == 'fast':\n        return 0\n    return f(x)\nStudy().optimize(g)\n",
+        "def g(x, mode='fast'):\n    if mode != 'fast':\n        f(x)\nStudy().optimize(g)\n",
+        "import sys\nif len(sys.argv) > 3:\n    Study().optimize(f)\n",
+        "try:\n    Study().optimize(f)\nexcept RuntimeError:\n    pass\n",
+        "import others\nothers.registry().optimize('cuda', f)\n",
+        "import others\nothers.registry().optimize({'cuda': f})\n",
+    ],
+)
+def test_what_may_not_be_called(rest: str) -> None:
+    """Where the library, or the function, may not come to what needs a GPU, nothing is told."""
+    head = HEAD.format(move="cuda()") + "from optuna import create_study as Study\n"
+    assert told(head + rest) == []

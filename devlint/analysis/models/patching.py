@@ -1,4 +1,5 @@
 """pytest's `monkeypatch` and unittest's `patch`: what a test puts in the place of what its project, or torch, defines.
+And where a test is left.
 
 https://docs.pytest.org/en/stable/how-to/monkeypatch.html
 https://docs.python.org/3/library/unittest.mock.html#the-patchers
@@ -40,6 +41,28 @@ def fixtures(function: ir.Function) -> dict[str, Value]:
     """What pytest gives a test by the names of its parameters, as far as it is known."""
     is_test = function.name.startswith("test") and _NAME in function.parameters.positional
     return {_NAME: Instance(External(_PATCHER))} if is_test else {}
+
+
+@models("pytest.skip", "pytest.xfail", "pytest.fail", "pytest.exit")
+def leave_test(machine: Machine, call: Call) -> Value:
+    """`pytest.skip(reason)`: the test, or the file, goes no further. No `except Exception` holds it.
+
+    https://docs.pytest.org/en/stable/reference/reference.html#functions
+
+    Raises:
+        Crash: always.
+    """
+    raise Crash("SystemExit")
+
+
+@method_models("unittest.TestCase", "skipTest", "fail")
+def leave_case(machine: Machine, instance: Instance, call: Call) -> Value:
+    """`self.skipTest(reason)`, `self.fail(reason)`.
+
+    Raises:
+        Crash: always.
+    """
+    raise Crash("SystemExit")
 
 
 @method_models(_PATCHER, "setattr")

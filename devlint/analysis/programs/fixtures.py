@@ -19,7 +19,7 @@ from devlint.analysis.memo import memoized
 from devlint.analysis.models.patching import fixtures
 from devlint.analysis.programs.evidence import outside_path
 from devlint.analysis.programs.executing import run_file
-from devlint.analysis.programs.parametrized import chosen, chosen_of
+from devlint.analysis.programs.parametrized import chosen, chosen_of, may_be_marked
 from devlint.analysis.signals import Crash
 from devlint.syntax import ir
 
@@ -96,8 +96,11 @@ def given(machine: Machine, cls: Class | None, instance: Instance | None, test: 
     if not test.node.name.startswith("test"):
         return known
     decorators = [*(cls.node.decorators if cls is not None else ()), *test.node.decorators]
+    spaces = _spaces(machine, test)
+    if "request" in test.node.parameters.positional or may_be_marked(decorators, test.frame, spaces):
+        return known
     values = chosen(machine, decorators, test.frame)
-    known |= _named(machine, cls, instance, test, _spaces(machine, test), tuple(values))
+    known |= _named(machine, cls, instance, test, spaces, tuple(values))
     return known | {name: value for name, value in values.items() if value is not None}
 
 

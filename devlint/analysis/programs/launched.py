@@ -50,6 +50,9 @@ _METHODS: Final = {
 }
 """Methods of what nothing is known of that call the functions which they are given, in files that import a library."""
 
+_BEHIND_OTHERS: Final = frozenset({"add_event_handler", "add_url_rule", "add_api_route"})
+"""Methods of these whose functions stand behind what they answer to."""
+
 _ROUTES: Final = {
     "route": frozenset({"flask", "sanic", "quart", "bottle"}),
     **dict.fromkeys("delete get patch post put websocket".split(), frozenset({"flask", "fastapi", "sanic", "quart"})),
@@ -64,9 +67,14 @@ def note_call(machine: Machine, path: str, call: Call) -> None:
 
 
 def note_method(machine: Machine, name: str, call: Call) -> None:
-    """Note the functions that a method of something unknown is given, if it calls them."""
-    if name in _METHODS and not machine.has_cuda and _imports(call.frame, _METHODS[name]):
-        _note(machine, call.values())
+    """Note the functions that a method of something unknown is given, if it calls them: where they stand first, or
+    under a name, unless what they answer to stands before."""
+    if name not in _METHODS or not _imports(call.frame, _METHODS[name]) or machine.has_cuda:
+        return
+    if "catch" in call.keywords:
+        return  # failures of an objective of optuna's are heeded
+    given = call.positional if name in _BEHIND_OTHERS else call.positional[:1]
+    _note(machine, [*given, *call.keywords.values()])
 
 
 def note_decorated(machine: Machine, decorator: ir.Expr, function: Function, frame: Frame) -> None:
@@ -83,6 +91,9 @@ def _imports(frame: Frame, libraries: frozenset[str]) -> bool:
 
 
 def _note(machine: Machine, values: Iterable[Value]) -> None:
+    """Note functions, where the program surely comes to what calls them, and no failure of theirs is heeded."""
+    if machine.run.within or machine.run.path or machine.run.trying:
+        return
     noted = machine.run.launched
     known = {_function_of(value) for value in noted}
     for value in values:
@@ -107,6 +118,7 @@ def run_launched(machine: Machine, path: str) -> None:
         return
     protocol, home = machine.run.protocol, machine.run.home
     machine.run.protocol, machine.run.home, machine.run.surely_called = True, path, True
+    settled, machine.run.settled = machine.run.settled, {}
     mark = machine.store.mark()
     for value in waiting:
         function = _function_of(value)
@@ -120,4 +132,6 @@ def run_launched(machine: Machine, path: str) -> None:
 
         one_way(machine, run)
         machine.store.rollback(mark)
+        machine.run.settled = {}
     machine.run.protocol, machine.run.home, machine.run.surely_called = protocol, home, False
+    machine.run.settled = settled

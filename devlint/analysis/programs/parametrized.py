@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.domain.values import Const, DeviceValue, Value
 from devlint.analysis.domain.values import Sequence as Several
+from devlint.analysis.flow.choices import decide
 from devlint.analysis.programs.evidence import outside_path
 from devlint.semantics.devices import parse_device
 from devlint.syntax import ir
-from devlint.syntax.walk import last_name, walk
 
 if TYPE_CHECKING:
-    from devlint.analysis.frames import Frame
+    from devlint.analysis.frames import Frame, Namespace
     from devlint.analysis.machine import Machine
 
 _PARAMETRIZE: Final = "pytest.mark.parametrize"
@@ -36,9 +36,10 @@ def chosen(machine: Machine, decorators: Sequence[ir.Expr], frame: Frame) -> dic
             continue
         keywords = dict(decorator.keywords)
         given = [*decorator.args, *(keywords[key] for key in ("argnames", "argvalues") if key in keywords)]
-        names = _names(given[0]) if len(given) > 1 and "indirect" not in keywords else []
+        names = _names(given[0]) if len(given) > 1 else []
         values.update(dict.fromkeys(names))
-        row = _on_gpu(list(_rows(machine, given[1], len(names), frame))) if names else None
+        is_direct = names and "indirect" not in keywords
+        row = _on_gpu(list(_rows(machine, given[1], len(names), frame))) if is_direct else None
         if row is not None:
             values.update(zip(names, row, strict=True))
     return values
@@ -93,7 +94,7 @@ def _rows(machine: Machine, node: ir.Expr, width: int, frame: Frame) -> Iterator
         if isinstance(item, ir.Starred):
             yield from _rows(machine, item.value, width, frame)
         elif isinstance(item, ir.Call) and outside_path(item.function, frame) == _PARAM:
-            if len(item.args) == width and _is_run(item):
+            if len(item.args) == width and _is_run(machine, item, frame):
                 yield [machine.evaluate(part, frame) for part in item.args]
         else:
             yield from _row(machine.evaluate(item, frame), width)
@@ -106,9 +107,39 @@ def _row(value: Value, width: int) -> Iterator[list[Value]]:
         yield list(value.items)
 
 
-def _is_run(param: ir.Call) -> bool:
-    """Whether the marks of a `pytest.param` let it run where there is a GPU: `skipif` asks for one."""
-    return _NOT_RUN.isdisjoint(map(last_name, walk([mark for name, mark in param.keywords if name == "marks"])))
+def _is_run(machine: Machine, param: ir.Call, frame: Frame) -> bool:
+    """Whether the marks of a `pytest.param` let it run, and pass, as far as they are written."""
+    written = [mark for name, mark in param.keywords if name == "marks"]
+    marks = [part for mark in written for part in (mark.items if isinstance(mark, ir.Display) else [mark])]
+    return all(_lets_run(machine, mark, frame) for mark in marks)
+
+
+def _lets_run(machine: Machine, mark: ir.Expr, frame: Frame) -> bool:
+    called = mark.function if isinstance(mark, ir.Call) else mark
+    kind, _, name = outside_path(called, frame).rpartition(".")
+    if kind != "pytest.mark" or name in _NOT_RUN:
+        return False
+    if name != "skipif":
+        return True
+    return isinstance(mark, ir.Call) and bool(mark.args) and decide(machine, mark.args[0], frame).truth is False
+
+
+def may_be_marked(decorators: Sequence[ir.Expr], frame: Frame, spaces: Sequence[Namespace]) -> bool:
+    """Whether a test may have other values than are written at it: by marks of its file, by a hook that makes tests,
+    or by a mark that stands under a name."""
+    if "pytestmark" in frame.namespace.names or any("pytest_generate_tests" in space.names for space in spaces):
+        return True
+    for decorator in decorators:
+        path = outside_path(decorator.function if isinstance(decorator, ir.Call) else decorator, frame)
+        if not path or (path == _PARAMETRIZE and not (isinstance(decorator, ir.Call) and _says_which(decorator))):
+            return True
+    return False
+
+
+def _says_which(decorator: ir.Call) -> bool:
+    """Whether a decorator says itself which parameters it is for."""
+    given = [*decorator.args[:1], *(value for name, value in decorator.keywords if name == "argnames")]
+    return bool(given) and bool(_names(given[0]))
 
 
 def _is_gpu(value: Value) -> bool:

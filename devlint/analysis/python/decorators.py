@@ -84,7 +84,11 @@ _PLACING = frozenset({"auto_move_data"})
 _ELSEWHERE = ("ray.", "dask.", "modal.", "triton.", "pyspark.")
 """Of these a function is run in another process, on another machine or as another language."""
 
-_SKIPPING = ("pytest.mark.skip", "pytest.mark.skipif", "unittest.skip", "unittest.skipIf", "unittest.skipUnless")
+_FAILING = ("pytest.mark.xfail", "unittest.expectedFailure")
+_SKIPPING = (
+    *("pytest.mark.skip", "pytest.mark.skipif", "unittest.skip", "unittest.skipIf", "unittest.skipUnless"),
+    *_FAILING,
+)
 
 
 def decorate(machine: Machine, decorator: ir.Expr, value: Value, node: Any, frame: Frame) -> Value:
@@ -203,8 +207,11 @@ def _called(machine: Machine, applied: Value, value: Value, node: Any, frame: Fr
 
 
 def _is_skipped(machine: Machine, decorator: ir.Expr, path: str, frame: Frame) -> bool:
-    """Whether a test does not run in this world; without a GPU an open condition is taken to be about that."""
+    """Whether a test does not run in this world, or may fail; without a GPU an open condition is taken to be about
+    that."""
     if path in ("pytest.mark.skip", "unittest.skip"):
+        return True
+    if path in _FAILING and not (isinstance(decorator, ir.Call) and decorator.args):
         return True
     if not isinstance(decorator, ir.Call) or not decorator.args:
         return False

@@ -38,7 +38,8 @@ def unavailable(
 ) -> str | None:
     """Tell that this world does not have a device; `error` is what is raised, if that is not torch's own. `chosen`: an
     option of the program says which."""
-    if machine.run.protocol and not machine.run.importing and not machine.run.surely_called:
+    surely = machine.run.surely_called and not (machine.run.path or machine.run.settled)
+    if machine.run.protocol and not machine.run.importing and not surely:
         if machine.run.trying:
             raise Crash
         return POISON if machine.has_cuda else None
