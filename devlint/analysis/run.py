@@ -22,9 +22,9 @@ from devlint.analysis.programs.entries import Entry, is_for_tests, is_private_cl
 from devlint.analysis.programs.executing import module_name, repeat_defaults, run_body, run_file
 from devlint.analysis.programs.exploring import Exploration, TooSlow, newest
 from devlint.analysis.programs.fixtures import shared_above
+from devlint.analysis.programs.given_away import run_given_away
 from devlint.analysis.programs.handed import run_handed
 from devlint.analysis.programs.hearsay import speaks_of_cuda
-from devlint.analysis.programs.launched import run_launched
 from devlint.analysis.programs.outcomes import MAIN, Pass, called_by_roots, stands, take_imports, taken_over
 from devlint.analysis.programs.sameness import are_the_same
 from devlint.analysis.project import Project
@@ -241,7 +241,7 @@ class _Runner:
                     default = getattr(machine.state, slot)
                     if default is not None and default.type != "cpu":
                         chosen.add(slot)
-                run_launched(machine, path)
+                run_given_away(machine, path)
                 run_handed(machine, path)
 
             earlier = None if last is None else last.outcomes.get(path, {}).get(MAIN)

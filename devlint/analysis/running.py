@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from devlint.analysis.domain.values import Const, Function, Instance, Shared, Tensor, Unknown, Value
     from devlint.analysis.events import Choice, Event, Site
     from devlint.analysis.flow.choices import ChoiceKey
-    from devlint.analysis.flow.other_values import Aim, Option, OtherWay, Values
+    from devlint.analysis.flow.other_values import Aim, Limited, OtherWay, Values
     from devlint.analysis.frames import Frame
     from devlint.analysis.notes import Testimony
     from devlint.analysis.state import Trace, Worker
@@ -159,7 +159,7 @@ class Run:
         """What options are that nobody gives."""
         self.from_options: dict[Const, str] = {}
         """The defaults of options that the program has read, with the names of these."""
-        self.limited: dict[str, Option] = {}
+        self.limited: dict[str, Limited] = {}
         """Options that take no more than their choices, by their names."""
         self.of_options: dict[Const, Values] = {}
         """What conditions on them gave, with the values of options that would give another answer."""
@@ -247,7 +247,7 @@ class Run:
         """What was taken out of modules of other libraries by names that no row gives, and the module."""
         self.handed: list[Function] = []
         """Functions that were made in this run, and that libraries were given."""
-        self.launched: list[Value] = []
+        self.given_away: list[Value] = []
         """Functions that this run has given to what surely calls them."""
         self.surely_called = False
         """Whether one of these is what runs, by protocol."""

@@ -68,7 +68,7 @@ class OtherWay:
         self.site = site
 
 
-class Option:
+class Limited:
     """An option that takes no more than its choices: its default, these, and where the default is written."""
 
     __slots__ = ("default", "taken", "site")
@@ -92,7 +92,7 @@ def read_default(machine: Machine, path: str, default: Value, choices: Value | N
             return Unknown(path, True, default) if value is ANOTHER else Const(value)
     taken = _listed(choices)
     if taken:
-        machine.run.limited[path] = Option(default.value, taken, default.site)
+        machine.run.limited[path] = Limited(default.value, taken, default.site)
     known = Const(default.value, default.site)
     machine.run.from_options[known] = path
     return known

@@ -16,7 +16,7 @@ from devlint.syntax import ir
 from devlint.syntax.walk import last_name, walk
 
 if TYPE_CHECKING:
-    from devlint.analysis.flow.other_values import Option
+    from devlint.analysis.flow.other_values import Limited
     from devlint.analysis.machine import Machine
     from devlint.analysis.project import Project
 
@@ -24,7 +24,7 @@ MAX_TEXTS: Final = 8
 """Of how many texts that an option takes the others are looked for."""
 
 
-def note_picked(machine: Machine, paths: set[str], options: dict[str, Option]) -> None:
+def note_picked(machine: Machine, paths: set[str], options: dict[str, Limited]) -> None:
     """Note the choices of options that pick something to which no run came, in the files that a program is made of."""
     modules = [module for path, module in machine.project.loaded() if path in paths]
     missed: dict[str, list[ir.Node]] = {}
@@ -43,7 +43,7 @@ def note_picked(machine: Machine, paths: set[str], options: dict[str, Option]) -
                 note(machine, OtherWay({path: text}, tuple(aims), option.site))
 
 
-def _others(option: Option) -> list[str]:
+def _others(option: Limited) -> list[str]:
     """The texts that an option takes besides its default, where it takes nothing else."""
     if len(option.taken) > MAX_TEXTS or option.default not in option.taken:
         return []

@@ -148,7 +148,7 @@ _PLACES: Final = {
     ".device == 'cpu'": False,
     ".device.index is None": False,
 }
-"""Whether it holds on a GPU: all of these are of a text or of a device that says one or the other."""
+"""Whether it holds on a GPU: the device of a tensor says one or the other, and there it has a number."""
 
 
 def _is_parameter(node: ir.Expr, frame: Frame) -> bool:

@@ -33,8 +33,8 @@ from devlint.analysis.events import InvalidDevice, LegacyType
 from devlint.analysis.machine import text_of
 from devlint.analysis.models import metrics
 from devlint.analysis.models.distributions import FAMILY, apply, construct, initialise
+from devlint.analysis.programs.given_away import note_call, note_method
 from devlint.analysis.programs.handed import hand_over
-from devlint.analysis.programs.launched import note_call, note_method
 from devlint.analysis.python.classes import ask, let_others_write
 from devlint.analysis.pytorch.building import construct_builtin
 from devlint.analysis.pytorch.devices import device_of_default_type, legacy_error, resolve, use

@@ -76,7 +76,9 @@ def shared_above(project: Project, path: str) -> tuple[str, ...]:
     """The paths of the files with fixtures for a file, the nearest first; none for one that pytest doesn't collect."""
     folder, name = os.path.split(path)
     found: list[str] = []
-    while folder.startswith(project.root) and (name.startswith("test_") or name.endswith("_test.py")):
+    if not name.startswith("test_") and not name.endswith("_test.py"):
+        return ()
+    while os.path.join(folder, "").startswith(os.path.join(project.root, "")):
         if project.exists(os.path.join(folder, _SHARED)):
             found.append(os.path.join(folder, _SHARED))
         if folder == project.root:

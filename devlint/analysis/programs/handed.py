@@ -3,13 +3,15 @@ up: `gr.Interface(fn=predict)`, `button.click(predict)`, `@app.route("/")` in a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_value
 from devlint.analysis.dispatch import Call
 from devlint.analysis.domain.ancestry import HANDED, mro
 from devlint.analysis.domain.values import Class, Function, Value
+from devlint.analysis.flow.control import one_way
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -41,14 +43,29 @@ def taken_method(cls: Value, name: str) -> Function | None:
 
 
 def run_handed(machine: Machine, path: str) -> None:
-    """Call them, with what nobody knows, at the end of a run that came there; what they write is nobody's."""
+    """Call them at the end of a run that came there."""
     # Those that the program has called itself are left out, not those that were called from here in a run before.
     waiting = [one for one in machine.run.handed if one.node not in machine.visited or one.node in machine.taken]
-    if not waiting or not machine.state.alive:
+    call_back(machine, path, [(one, one) for one in waiting])
+
+
+def call_back(machine: Machine, path: str, called: Sequence[tuple[Value, Function]]) -> None:
+    """Call what a library was given, each with the function that it comes to, with what nobody knows; what they write
+    is nobody's."""
+    if not called or not machine.state.alive:
         return
+    protocol, home, settled = machine.run.protocol, machine.run.home, machine.run.settled
     machine.run.protocol, machine.run.home = True, path
     mark = machine.store.mark()
-    for function in waiting:
-        machine.taken.add(function.node)
-        call_value(machine, function, Call([], {}, function.node, function.frame, open=True))
+    for value, function in called:
+        if function.node not in machine.visited:
+            machine.taken.add(function.node)
+        machine.run.settled = {}
+        call = Call([], {}, function.node, function.frame, open=True)
+        one_way(machine, partial(_call, machine, value, call))
         machine.store.rollback(mark)
+    machine.run.protocol, machine.run.home, machine.run.settled = protocol, home, settled
+
+
+def _call(machine: Machine, value: Value, call: Call) -> None:
+    call_value(machine, value, call)

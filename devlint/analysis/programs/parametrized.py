@@ -9,6 +9,7 @@ https://docs.pytest.org/en/stable/how-to/parametrize.html
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.domain.values import Const, DeviceValue, Value
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _PARAMETRIZE: Final = "pytest.mark.parametrize"
 _PARAM: Final = "pytest.param"
+_MOST: Final = 64
+"""How many rounds of a test are looked at."""
 _NOT_RUN: Final = frozenset({"skip", "xfail"})
 
 
@@ -39,7 +42,7 @@ def chosen(machine: Machine, decorators: Sequence[ir.Expr], frame: Frame) -> dic
         names = _names(given[0]) if len(given) > 1 else []
         values.update(dict.fromkeys(names))
         is_direct = names and "indirect" not in keywords
-        row = _on_gpu(list(_rows(machine, given[1], len(names), frame))) if is_direct else None
+        row = _on_gpu(list(islice(_rows(machine, given[1], len(names), frame), _MOST))) if is_direct else None
         if row is not None:
             values.update(zip(names, row, strict=True))
     return values
@@ -47,7 +50,7 @@ def chosen(machine: Machine, decorators: Sequence[ir.Expr], frame: Frame) -> dic
 
 def chosen_of(machine: Machine, params: ir.Expr, frame: Frame) -> Value | None:
     """The GPU among the values of a fixture, `@pytest.fixture(params=["cpu", "cuda"])`; None if there is none."""
-    row = _on_gpu(list(_rows(machine, params, 1, frame)))
+    row = _on_gpu(list(islice(_rows(machine, params, 1, frame), _MOST)))
     return row[0] if row is not None else None
 
 

@@ -38,6 +38,7 @@ from devlint.analysis.domain.values import (
     Unknown,
     Value,
     const,
+    constant,
     is_none,
 )
 from devlint.analysis.flow.choices import COMPARE, count_arguments, presence
@@ -335,11 +336,17 @@ def _named_membership(left: Value, symbol: str, right: Value) -> Unknown | None:
 def _kind_among(left: Value, symbol: str, right: Sequence) -> Unknown | None:
     """`x.device.type in ("cuda", "xpu")`: here there are two kinds of devices, and it asks for one of them."""
     assert isinstance(left, Unknown)
-    names = {part.value for part in right.items if isinstance(part, Const) and isinstance(part.value, str)}
-    kinds = names & {"cuda", "cpu"}
-    if left.named or not (left.path or "").endswith(".device.type") or right.open or len(kinds) != 1:
+    names = {constant(part) for part in right.items}
+    kinds = [kind for kind in ("cuda", "cpu") if kind in names]
+    if (
+        not all(isinstance(name, str) for name in names)
+        or left.named
+        or not (left.path or "").endswith(".device.type")
+        or right.open
+        or len(kinds) != 1
+    ):
         return None
-    text = f"{left.path} == {kinds.pop()!r}"
+    text = f"{left.path} == {kinds[0]!r}"
     return Unknown(text if symbol == "in" else f"not {text}")
 
 

@@ -24,8 +24,8 @@ from devlint.analysis.domain.values import (
 )
 from devlint.analysis.flow.choices import decide
 from devlint.analysis.frames import Frame
+from devlint.analysis.programs.given_away import note_decorated
 from devlint.analysis.programs.handed import hand_over
-from devlint.analysis.programs.launched import note_decorated
 from devlint.analysis.python.fields import make_record
 from devlint.analysis.python.giving_back import gives_back, records, written_since
 from devlint.analysis.python.remembering import remember_calls

@@ -50,8 +50,8 @@ from devlint.analysis.domain.values import (
     is_none,
 )
 from devlint.analysis.flow.users_devices import as_given
+from devlint.analysis.programs.given_away import note_method
 from devlint.analysis.programs.handed import hand_over
-from devlint.analysis.programs.launched import note_method
 from devlint.analysis.programs.outsiders import let_callbacks_move
 from devlint.analysis.python.classes import let_others_write
 from devlint.analysis.python.constants import scalar_result, text_result

@@ -93,7 +93,7 @@ def result_size(row: Row, main: Tensor, bound: dict[str, Any]) -> int | None:
 
 
 def elementwise_size(main: Tensor, operands: list[Value | None]) -> int | None:
-    """Of what goes number by number: of placeholders, another one."""
+    """Of what takes the numbers of its operands one by one: none where the first has none."""
     if main.size == 0:
         return 0
     return ANY_SIZE if may_lack_rows(operands) else None

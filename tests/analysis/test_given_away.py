@@ -37,6 +37,8 @@ CALLS = [
     "import pandas as pd\nprint(pd.read_csv('x')['a'].apply(f))\n",
     "from flask import Flask\napp = Flask('a')\n@app.route('/')\ndef g():\n    return f(1)\napp.run()\n",
     "from fastapi import FastAPI\napp = FastAPI()\n@app.post('/')\nasync def g():\n    return f(1)\nprint(app)\n",
+    "import datasets\nrows = datasets.load_dataset('x')\npart = rows['train'].shuffle()\nprint(part.map(f))\n",
+    "import optuna\ndef main():\n    study = optuna.create_study()\n    study.optimize(f)\nmain()\n",
     "import gradio as gr\ndef main():\n    def g(x):\n        return f(x)\n    gr.Interface(g).launch()\nmain()\n",
 ]
 
@@ -63,7 +65,11 @@ def test_what_is_called_goes_where_the_program_does(call: str) -> None:
     [
         "import elsewhere\nelsewhere.register('cuda', f)\n",
         "import elsewhere\nprint(elsewhere.make().optimize(f))\n",
-        "import pandas as pd\nprint(pd.read_csv('x').pipe(len))\nkept = {'f': f}\n",
+        "import pandas as pd\nprint(pd.read_csv('x').pipe(f))\n",
+        "import elsewhere\nimport datasets\nprint(elsewhere.registry().map(f))\n",
+        "import elsewhere\nimport datasets\nkernels = elsewhere.registry()\nkernels.filter(f)\nprint(kernels)\n",
+        "import gradio\ndef add(hooks):\n    hooks.change(f)\nadd(gradio.unknown)\nprint(add)\n",
+        "import datasets\nimport elsewhere\nkinds = datasets.load(0)\nkinds = elsewhere.make()\nprint(kinds.map(f))\n",
         "import gradio as gr\nif torch.cuda.is_available():\n    gr.Interface(fn=f).launch()\n",
         "import optuna\nif not torch.cuda.is_available():\n    raise SystemExit\noptuna.create_study().optimize(f)\n",
     ],
