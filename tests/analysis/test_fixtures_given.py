@@ -82,6 +82,7 @@ def test_what_hangs_on_a_request(tmp_path: Path, called: str, more: str, gives: 
 
 
 SEVERAL = """
+import elsewhere
 DEVICES = ["cpu", "cuda"]
 CUDA = torch.cuda.is_available()
 LATER = pytest.mark.skip(reason="later")
@@ -120,7 +121,7 @@ def test_zeros({parameters}):
 def test_one_of_several_values(tmp_path: Path, given: str, parameters: str, device: str) -> None:
     """A test that is run on the CPU and on a GPU is followed on the GPU."""
     told = rows(tmp_path, SEVERAL.format(given=given, parameters=parameters, device=device))
-    assert told == ([] if parameters == "where" else [26])
+    assert told == ([] if parameters == "where" else [27])
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ def test_one_of_several_values(tmp_path: Path, given: str, parameters: str, devi
         ("'device', ['cpu', pytest.param('cuda', marks=pytest.mark.skip)]", "device"),
         ("'device', [pytest.param('cuda', marks=[pytest.mark.xfail(strict=True)])]", "device"),
         ("'device', ['cpu', 'cuda'], indirect=True", "device"),
-        ("'device', [unknown(), *others()]", "device"),
+        ("'device', [elsewhere.unknown(), *elsewhere.others()]", "device"),
         ("'device, size', [('cpu', 3), 'cuda']", "device"),
         ("'other', ['cpu', 'cuda']", "device"),
         ("'device', ['cpu', pytest.param('cuda', marks=LATER)]", "device"),
