@@ -1,11 +1,22 @@
-"""pandas, HDF5 and scikit-learn: tables and what is split off from them are in host memory."""
+"""pandas, HDF5, scikit-learn and scipy: tables and what is split off from them are in host memory."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models, on
-from devlint.analysis.domain.values import NONE, SOME_RANK, UNKNOWN, Array, External, Instance, Sequence, Tensor, Value
+from devlint.analysis.domain.values import (
+    NONE,
+    SOME_RANK,
+    UNKNOWN,
+    Array,
+    External,
+    Instance,
+    Sequence,
+    Tensor,
+    Value,
+    const,
+)
 from devlint.analysis.pytorch.results import derived
 from devlint.analysis.pytorch.rows import apply_row
 from devlint.semantics import table
@@ -18,6 +29,8 @@ FRAME: Final = "pandas.DataFrame"
 MIXED: Final = "mixed"
 """Under this key of its state, a table notes that a program put a column there."""
 _READERS: Final = "read_csv read_excel read_parquet read_json read_table read_feather read_hdf concat merge get_dummies"
+_SPARSE: Final = "issparse isspmatrix isspmatrix_csr isspmatrix_csc isspmatrix_coo"
+"""Functions that ask whether something is a matrix of scipy's."""
 _SAME: Final = frozenset(
     "__getitem__ drop dropna fillna sample head tail sort_values reset_index set_index astype replace rename "
     "copy query nlargest nsmallest drop_duplicates clip shift rolling diff abs round".split()
@@ -98,3 +111,10 @@ def _rows_of(given: Value) -> Value:
     if isinstance(given, Sequence):
         return Sequence("list", list(given.items), True)
     return given if isinstance(given, Instance) else UNKNOWN
+
+
+@models(*(f"scipy.sparse.{name}" for name in _SPARSE.split()))
+def is_sparse_matrix(machine: Machine, call: Call) -> Value:
+    """`scipy.sparse.issparse(x)`: neither a tensor nor an array is a matrix of scipy's."""
+    given = call.positional[0] if call.positional else UNKNOWN
+    return const(False) if isinstance(given, (Tensor, Array)) else UNKNOWN
