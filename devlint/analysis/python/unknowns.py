@@ -56,7 +56,7 @@ from devlint.analysis.programs.outsiders import let_callbacks_move
 from devlint.analysis.python.classes import let_others_write
 from devlint.analysis.python.constants import scalar_result, text_result
 from devlint.analysis.python.lacking import LACKED, read_lacking
-from devlint.analysis.pytorch.devices import is_device_like, resolve, use
+from devlint.analysis.pytorch.devices import is_device_like, resolve, source_text, use
 from devlint.analysis.pytorch.host import let_arrive, names_cpu
 from devlint.analysis.pytorch.loads import part_of_load, take_for_data, take_for_weights
 from devlint.analysis.pytorch.meeting import spoilt, tensors_in
@@ -65,11 +65,12 @@ from devlint.analysis.pytorch.opaque import part_moved, unknown_part
 from devlint.analysis.pytorch.straying import note_stray, was_lost
 from devlint.analysis.signals import Crash
 from devlint.semantics.devices import parse_device
+from devlint.syntax import ir
+from devlint.syntax.walk import dotted
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
-    from devlint.syntax import ir
 
 _LONGEST_PATH: Final = 80
 _PURE: Final = frozenset({"startswith", "endswith", "lower", "upper", "strip", "casefold", "split", "get", "isdigit"})
@@ -206,6 +207,8 @@ def _moved(machine: Machine, name: str, call: Call) -> Value:
         return UNKNOWN
     if name == "cpu":
         device = None if call.positional or call.keywords else "cpu"
+    elif _is_asked_for(machine, name, call) and not machine.has_cuda:
+        return UNKNOWN  # what has such a method or not need be no module
     elif name == "cuda" and (target is None or is_none(target)):
         device = use(machine, "cuda", None, call.node, call.frame, ".cuda")
     elif isinstance(target, DeviceValue) or (isinstance(target, Const) and is_device_like(target)):
@@ -221,6 +224,19 @@ def _moved(machine: Machine, name: str, call: Call) -> Value:
         made.pending = machine.state.synchronizations
         made.origin = machine.origin("async-copy", call.node, call.frame, "cpu")
     return made
+
+
+def _is_asked_for(machine: Machine, name: str, call: Call) -> bool:
+    """Whether the way to a call asks if the object has the method, `if hasattr(model, "cuda"): model.cuda()`: a plain
+    object may have one that needs no GPU."""
+    function = call.node.function if isinstance(call.node, ir.Call) else None
+    owner = dotted(function.value) if isinstance(function, ir.Attribute) else ""
+    asked = f"hasattr({owner}, '{name}')"
+    for choice in machine.run.path if owner else ():
+        text = choice.condition or (source_text(machine, choice.site) if choice.site is not None else "")
+        if choice.value and text.replace('"', "'") == asked:
+            return True
+    return False
 
 
 @on(METHOD, Unknown, Answer)
