@@ -123,6 +123,8 @@ class Run:
         """The trace that records or repeats where the run is."""
         self.given_device: str | None = "cuda:0" if world.has_cuda else "cpu"
         """What an entry point by protocol is given where it is given a device; None where nobody knows."""
+        self.asking: set[ir.Function] = set()
+        """The functions that asked something of which nobody knows where it is (`x.device`), and were answered."""
         self.replica_failed = False
         """Whether the running replica of a DataParallel has raised, and that was told."""
         self.texts = 0

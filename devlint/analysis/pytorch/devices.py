@@ -130,6 +130,8 @@ def given_device(machine: Machine, value: Value) -> str | None:
     if machine.run.assume.get(f"{value.path} is None"):
         return None  # this run answers that none was given
     machine.entry.consulted.add("accelerator")
+    if value.path != "device":
+        machine.run.asking.update(machine.run.stack[-1:])
     return machine.run.given_device
 
 

@@ -232,6 +232,9 @@ def clash(
         _poison(machine, operands)
         return
     on_cpu = [pair for pair in operands if pair[0].device == "cpu"]
+    if _stays_with_its_module(machine, operands):
+        _poison(machine, operands)
+        return
     stale = stale_ones(machine, operands)
     candidates = stale[:1] or on_cpu or [_guilty_accelerator(operands)]
     told: set[tuple[str, int, int]] = set()
@@ -268,6 +271,28 @@ def clash(
         if kind == "attached":
             _poison_late(machine, tensor)
     _poison(machine, operands)
+
+
+def _stays_with_its_module(machine: Machine, operands: Items[tuple[Tensor, Part]]) -> bool:
+    """Whether a function that nobody calls brings a module that it builds, and leaves on the CPU, together with what
+    another that it calls has put where an input is said to be: it asks for no place itself, so that its inputs are
+    where its module is, and what it calls serves any."""
+    run = machine.run
+    if not run.protocol or not run.asking or not run.stack or run.stack[0] in run.asking:
+        return False
+    asked = False
+    for tensor, _ in operands:
+        first = None if tensor.origin is None else tensor.origin.first()
+        made_by = None if first is None or first.frame is None else first.frame.function
+        if tensor.device == "cpu":
+            built = None if tensor.origin is None else tensor.origin.find("parameter")
+            if built is None or not made_in_entry(machine, built):
+                return False
+        elif first is not None and first.kind == "placed" and made_by in run.asking:
+            asked = True
+        else:
+            return False
+    return asked
 
 
 def _is_made_to_meet(machine: Machine, tensor: Tensor) -> bool:
