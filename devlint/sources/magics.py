@@ -44,6 +44,7 @@ _TIMED = re.compile(r"time[ \t]+(?!(?:async|for|if|try|while|with)\b)(?=\S)")
 _ENVIRONMENT = re.compile(r"(?:env|set_env)[ \t]+(\w+)(?:[ \t]*=|[ \t])[ \t]*(.*?)[ \t]*$")
 _ASSIGNMENT = re.compile(r"[\w.\[\]'\"*, \t]+?[ \t]*(?<![=!<>])=[ \t]*(?=[%!])")
 _CITATION = re.compile(r"@\w+[ \t]*\{")
+_COMMENTS = re.compile(r"\A(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n))*\s*")
 _CELL_MAGIC = re.compile(r"%%(\w[\w.]*)")
 _TOKEN = re.compile(
     r"""(?P<comment>\#[^\r\n]*)
@@ -66,8 +67,8 @@ class MaskedRow:
 
 def foreign_cell(text: str) -> bool:
     """Whether the cell starts with a `%%` magic that does not run it as Python in the notebook's scope, or with how to
-    cite the notebook (BibTeX), which is no Python either."""
-    match = _CELL_MAGIC.match(text.lstrip())
+    cite the notebook (BibTeX), which is no Python either. Colab takes magics below comments, such as `#@title`, too."""
+    match = _CELL_MAGIC.match(_COMMENTS.sub("", text, count=1))
     if match is not None:
         return match.group(1) not in PYTHON_CELL_MAGICS
     return _CITATION.match(text.lstrip()) is not None

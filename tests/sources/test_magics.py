@@ -151,6 +151,10 @@ def test_what_is_masked_is_said() -> None:
         ("%%capture out\nx = 1", False),
         ("%time x", False),
         ("x = 1\n%%bash", False),
+        ("# what runs on every push\n%%shell\nls", True),
+        ("#@title A table\n\n  # and more\n%%html\n<table>", True),
+        ("# timed\n%%time\nx = 1", False),
+        ("# no magic", False),
     ],
 )
 def test_cells_in_other_languages(text: str, foreign: bool) -> None:
