@@ -135,6 +135,7 @@ class _Runner:
         self.led: dict[ir.Node, None] = {}
         """What programs reached in an earlier world: where they don't come in another, nobody is taken to."""
         self.driving = Driving(project, self.targets)
+        self.targets.sort(key=self.driving.optional.__contains__)  # what these write into others is there by an import
 
     def run(self, worlds: Sequence[World]) -> None:
         last: Pass | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from devlint.analysis.forms import imports_of, reach
+from devlint.analysis.forms import imports_by_branch, imports_of, reach
 from devlint.analysis.programs.entries import is_for_tests, is_program
 from devlint.analysis.programs.staying import moves
 from devlint.analysis.project import Project
@@ -21,9 +21,9 @@ _SETTERS: Final = {
 
 class Driving:
     """Who imports whom: `imports` are the project's files that a file imports, `importers` those by which it is
-    imported, `driven` those that a program imports."""
+    imported, `driven` those that a program imports, `optional` those that are imported in branches alone."""
 
-    __slots__ = ("imports", "importers", "driven", "_project", "_called", "_around", "_movers")
+    __slots__ = ("imports", "importers", "driven", "optional", "_project", "_called", "_around", "_movers")
 
     def __init__(self, project: Project, targets: Sequence[str]) -> None:
         self._project = project
@@ -39,6 +39,24 @@ class Driving:
                 self.importers.setdefault(imported, set()).add(path)
         programs = (path for path in targets if self.is_program(path) and not self.is_self_test(path))
         self.driven = {imported for path in programs for imported in self.imports[path]}
+        self.optional = self._optional()
+
+    def _optional(self) -> set[str]:
+        """The files that are imported on one side of an `if` and nowhere else, `if torch.cuda.is_available(): import
+        kernels`, and those that only such import. What they write into others is there where that side was taken."""
+        surely: set[str] = set()
+        perhaps: set[str] = set()
+        for path in self.imports:
+            always, by_branch = imports_by_branch(self._project, path)
+            surely |= always
+            perhaps |= by_branch
+        optional: set[str] = set()
+        waiting = perhaps - surely
+        while waiting:
+            optional |= waiting
+            below = {inner for path in waiting for inner in self.imports.get(path, ())} - optional
+            waiting = {path for path in below if self.importers[path] <= optional}
+        return {path for path in optional if not self.is_program(path)}
 
     def is_program(self, path: str) -> bool:
         """Whether a file is run as a program: it does work, and no other file imports it unless it says `__main__`."""
