@@ -1,5 +1,5 @@
-"""What the form of a function says of those who call it: flags that nobody gives, and sizes that are asked while a
-module is built."""
+"""What the form of a function says of those who call it: flags that nobody gives, probabilities, sizes that are asked
+while a module is built, and modules that stay on the host."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.domain.values import Function, Value
 from devlint.analysis.memo import memoized
 from devlint.syntax import ir
-from devlint.syntax.walk import last_name, walk
+from devlint.syntax.walk import dotted, last_name, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -53,6 +53,36 @@ def _is_open(call: ir.Call) -> bool:
     return any(isinstance(part, ir.Starred) for part in call.args) or any(not name for name, _ in call.keywords)
 
 
+@memoized
+def probabilities(project: Project, node: ir.Function) -> frozenset[str]:
+    """The parameters of which a function does no more than to compare them with random numbers, `torch.rand(n) < p`:
+    such are numbers, and of no device."""
+    drawn: set[str] = set()
+    parameters = frozenset(node.parameters.positional)
+    compared: set[int] = set()
+    for part in walk(node.body.statements):
+        if isinstance(part, ir.Compare) and part.operator in ("<", "<=", ">", ">="):
+            for one, other in ((part.left, part.right), (part.right, part.left)):
+                if isinstance(one, ir.Name) and _is_drawn(other):
+                    compared.add(id(one))
+                    drawn.add(one.id)
+    if not drawn & parameters:
+        return frozenset()
+    used = {part.id for part in walk(node.body.statements) if isinstance(part, ir.Name) and id(part) not in compared}
+    return frozenset(drawn & parameters) - used
+
+
+def _is_drawn(node: ir.Expr) -> bool:
+    """Whether an expression is a random number, or several: `torch.rand(n)`, `torch.rand(1).item()`."""
+    if not isinstance(node, ir.Call):
+        return False
+    name = last_name(node.function)
+    return name in _DRAWS or (
+        name == "item" and isinstance(node.function, ir.Attribute) and _is_drawn(node.function.value)
+    )
+
+
+_DRAWS = frozenset({"rand", "random", "uniform"})
 _SIZES = frozenset({"shape", "size", "numel", "nelement"})
 
 
@@ -71,3 +101,29 @@ def _is_size(value: ir.Expr) -> bool:
     if isinstance(value, ir.Call):
         value = value.function
     return isinstance(value, ir.Attribute) and value.name in _SIZES
+
+
+@memoized
+def reads_on_the_host(project: Project, cls: ir.Class) -> bool:
+    """Whether a class reads what a part of its own gives and does not bring it to the host, `self.net(x).numpy()`: who
+    calls its methods has left it there."""
+    for method in cls.body:
+        if not isinstance(method, ir.Function) or not method.parameters.positional:
+            continue
+        this = method.parameters.positional[0]
+        for part in walk(method.body.statements):
+            if isinstance(part, ir.Call) and last_name(part.function) == "numpy" and _is_given_by(part.function, this):
+                return True
+    return False
+
+
+def _is_given_by(node: ir.Expr, this: str) -> bool:
+    """Whether a chain of methods begins with a call of a part of an object, and moves nothing."""
+    while isinstance(node, ir.Attribute) and node.name not in ("cpu", "to"):
+        called = node.value
+        if not isinstance(called, ir.Call):
+            return False
+        if dotted(called.function).startswith(f"{this}."):
+            return True
+        node = called.function
+    return False

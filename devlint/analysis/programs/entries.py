@@ -23,7 +23,7 @@ from devlint.analysis.models.patching import fixtures
 from devlint.analysis.programs.applied import enter_function, forward_of, is_function
 from devlint.analysis.programs.asked_places import placed_inputs
 from devlint.analysis.programs.built import build_once
-from devlint.analysis.programs.callers import asks_size, never_given
+from devlint.analysis.programs.callers import asks_size, never_given, probabilities, reads_on_the_host
 from devlint.analysis.programs.fixtures import given, is_given_devices, set_up
 from devlint.analysis.programs.handed import taken_method
 from devlint.analysis.programs.outsiders import moved_by_programs
@@ -309,7 +309,7 @@ def protocol_input(machine: Machine, forward: Function, name: str, device: str |
         text = _annotation_text(annotation)
         if "Tensor" not in text.split(".")[-1]:
             return Unknown(name)
-    elif name in _NOT_TENSORS:
+    elif name in _NOT_TENSORS or name in probabilities(machine.project, forward.node):
         return Unknown(name)
     tensor = Tensor(device, None, machine.origin("input", forward.node, frame, device, name), assumed=True)
     return tensor if device is not None else Tensor(None)
@@ -348,7 +348,9 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
         if enter_hook(machine, cls, instance, method, call) or asks_size(method.node):
             return
         machine.run.elsewhere = machine.run.elsewhere or machine.accelerator != "cuda:0" or instance.module.unsure
-        if not (_is_placed(instance) or instance.module.unsure):
+        if reads_on_the_host(machine.project, cls.node):
+            forget_places(machine, instance)
+        elif not (_is_placed(instance) or instance.module.unsure):
             # Who calls the method may have put the module anywhere; that `.cuda()` means another GPU is not held
             # against it, as it is against a forward.
             device = "cpu" if accelerator(machine) == "cpu" else "cuda:0"
@@ -356,7 +358,7 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
         machine.store.set(instance.module, "unsure", True)
     elif enter_step(machine, cls, instance, method, call):
         return
-    elif is_open_class(cls) and find(cls, "forward") is not None:
+    elif is_open_class(cls) and (find(cls, "forward") is not None or _has_parameters(instance)):
         for part in instance.fields.values():  # of a module that an ancestor out of sight makes it, and that is moved
             if isinstance(part, Instance):
                 forget_places(machine, part)
@@ -367,6 +369,11 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
     set_up(machine, cls, instance, method)
     known |= given(machine, cls, instance, method)
     call_value(machine, Bound(method, instance), Call([], known, method.node, frame, open=True))
+
+
+def _has_parameters(instance: Instance) -> bool:
+    """Whether an object keeps parameters of its own, as modules do."""
+    return any(isinstance(part, Tensor) and part.is_parameter for part in instance.fields.values())
 
 
 def _forget_what_others_move(machine: Machine, cls: Class, instance: Instance, entered: Function) -> None:
