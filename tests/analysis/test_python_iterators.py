@@ -45,6 +45,18 @@ a = found[0]  #= gpu
 b = found[1]  #= cpu ?
 n = found[2]  #= None
 """,
+    "a map that nobody asks for its items": """
+calls = []
+def kept(part):
+    calls.append(part)
+    return part.to(device)
+map(kept, [there, here])
+n = len(calls)  #= 0
+moved = list(map(kept, [there, here]))
+m = len(calls)  #= 2
+a = moved[1]  #= gpu
+b = here  #= cpu
+""",
     "a function that is called until it gives nothing": """
 left = [there, here, None, there]
 given = list(iter(lambda: left.pop(0), None))

@@ -45,6 +45,14 @@ c = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d
 d = nn.Softmax(dim=1)(x)  #= gpu
 e = nn.Identity()(x)  #= gpu
 """,
+    "a convolution with weights of the program's own": """
+class Scaled(nn.Conv2d):
+    def forward(self, x):
+        return self._conv_forward(x, self.weight * 2, self.bias)
+layer = Scaled(1, 2, 3).to(device)
+a = layer(torch.zeros(1, 1, 4, 4, device=device))  #= gpu
+layer(torch.zeros(1, 1, 4, 4))  # DEV302: gpu1 gpu2
+""",
     "a layer left behind": """
 layer = nn.Linear(2, 2)
 layer(torch.zeros(1, 2, device=device))  # DEV302: gpu1 gpu2

@@ -7,7 +7,7 @@ in one run, so that `if use_gpu: model.cuda()` and a later `if use_gpu: x = x.cu
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Sequence as Items
 from typing import TYPE_CHECKING, TypeAlias
 
 from devlint.analysis.access import truth
@@ -21,6 +21,7 @@ from devlint.analysis.domain.values import (
     Const,
     Maybe,
     Scalar,
+    Sequence,
     Tensor,
     Unknown,
     Value,
@@ -94,7 +95,7 @@ class Decision:
         self.test: ir.Expr | None = None
         self.instead: dict[bool, Choice] = _NOTHING
         self.is_cut = False
-        self.beside: Sequence[Decision] = ()
+        self.beside: Items[Decision] = ()
         self.together = True
 
     def negated(self) -> Decision:
@@ -263,6 +264,8 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
         assert isinstance(value, Tensor)
         note_wait(machine, value, "a condition", test, frame)
         read_pending(machine, value, "", test, frame)
+    elif isinstance(value, Sequence) and value.counted:
+        machine.testify("availability", frame)  # whether the list of GPUs is empty
     answer = truth(machine, value)
     if answer is not None:
         note_condition(machine, value, test, frame)

@@ -86,6 +86,8 @@ def set_device(machine: Machine, call: Call) -> Value:
     target = call.argument(0, "device")
     if isinstance(target, (Unknown, Scalar)) or target is None or call.open:
         if machine.device_count == 0:
+            if not machine.state.alive:
+                return NONE  # the program did not come here: no number was found for it
             site = machine.site(call.node, call.frame)
             machine.entry.launched = True
             if not machine.run.path and call.frame.returns is None:

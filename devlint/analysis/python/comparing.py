@@ -254,13 +254,13 @@ _OF_CUDA = ("cuda", "torch.cuda.")
 
 
 def _note_count(machine: Machine, symbol: str, left: Const, right: Const, frame: Frame) -> None:
-    """`torch.cuda.device_count() > 0` asks whether there is a GPU; `> 1` does not, nor does `== 1`. An option for the
-    number of a GPU that is compared with -1 can be given so that there is none."""
+    """`torch.cuda.device_count() > 0` asks whether there is a GPU, and `>= 0` means to; `> 1` does not, nor does
+    `== 1`. An option for the number of a GPU that is compared with -1 can be given so that there is none."""
     compare = COMPARE[symbol]
     for side, other in ((left, right), (right, left)):
         if side.site is not None and side.site.key in machine.places.counts and isinstance(other.value, (int, float)):
-            of = [compare(n, other.value) if side is left else compare(other.value, n) for n in (0, 1, 2)]
-            if of[0] not in of[1:]:
+            of = [compare(n, other.value) if side is left else compare(other.value, n) for n in (0, 1, 2, 64)]
+            if of[0] not in of[1:3] or len(set(of)) == 1:  # what is so of any number was meant to ask something
                 machine.testify("availability", frame)
         elif side.site is not None and side.site.key in machine.places.gpu_numbers and isinstance(other.value, int):
             none, first, yes = (

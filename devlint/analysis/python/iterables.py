@@ -34,6 +34,7 @@ from devlint.analysis.pytorch.missing import too_few
 from devlint.analysis.pytorch.ranks import broadcast_rank
 from devlint.analysis.pytorch.tensors import combine
 from devlint.analysis.signals import Crash
+from devlint.analysis.trial import quietly
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -121,16 +122,23 @@ def zip_longest_call(machine: Machine, call: Call) -> Value | None:
 
 @models("builtins.map")
 def map_call(machine: Machine, call: Call) -> Value | None:
-    """`map(f, xs)`: `f` is called for each item that is asked for, and for none if nobody takes the iterator."""
+    """`map(f, xs)`: `f` is called for each item that is asked for, and for none if nobody takes the iterator. What
+    moves it would have made shows what stays behind."""
     if len(call.positional) < 2:
         return UNKNOWN
     if call.unused:
-        return lazy([], True)
+        return lazy(quietly(machine, lambda: _mapped(machine, call)[0]) or [], True)
+    items, is_open = _mapped(machine, call)
+    return lazy(items, is_open)
+
+
+def _mapped(machine: Machine, call: Call) -> tuple[list[Value], bool]:
+    """What `map` gives when it is asked for everything, and whether there may be more."""
     columns = [items_of(machine, value, call) for value in call.positional[1:]]
     is_open = any(column.open for column in columns)
     rows = [list(row) for row in zip(*(column.items for column in columns), strict=False)]
     function = call.positional[0]
-    return lazy([call_value(machine, function, call.with_arguments(row)) for row in rows], is_open)
+    return [call_value(machine, function, call.with_arguments(row)) for row in rows], is_open
 
 
 @models("itertools.starmap")

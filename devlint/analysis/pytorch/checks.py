@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from devlint.analysis.domain.plain import ancestors
 from devlint.analysis.domain.values import SOME_INDEX, DeviceValue, External, Instance, Tensor, Value
@@ -11,7 +11,7 @@ from devlint.analysis.events import GeneratorDevice, MixedDevices
 from devlint.analysis.flow.choices import decide
 from devlint.analysis.machine import text_of
 from devlint.analysis.pytorch.meeting import Part, clash_in_check
-from devlint.analysis.signals import Crash
+from devlint.analysis.trial import quietly
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
-
-T = TypeVar("T")
 
 
 def note_assertion(machine: Machine, node: ir.Assert, frame: Frame) -> None:
@@ -49,8 +47,8 @@ def _note(
 ) -> None:
     if machine.run.trying or machine.run.quiet or is_expected(machine, kind):
         return
-    check = _quietly(machine, lambda: _refusing(machine, test, outcome, frame))
-    sides = None if check is None else _quietly(machine, lambda: _sides(machine, check, frame))
+    check = quietly(machine, lambda: _refusing(machine, test, outcome, frame))
+    sides = None if check is None else quietly(machine, lambda: _sides(machine, check, frame))
     if check is None or sides is None or not _differ(*sides):
         return
     generator = _generator(machine, check, sides, frame)
@@ -73,7 +71,7 @@ def _note(
 
 def _raised(machine: Machine, kind: str, message: ir.Expr | None, frame: Frame) -> str:
     """The last line of the traceback, as far as it is known."""
-    text = None if message is None else _quietly(machine, lambda: text_of(machine.evaluate(message, frame)))
+    text = None if message is None else quietly(machine, lambda: text_of(machine.evaluate(message, frame)))
     return f"{kind}: {text}" if text else kind
 
 
@@ -82,9 +80,9 @@ def _generator(
 ) -> tuple[DeviceValue, DeviceValue] | None:
     """The device of a generator that is compared, and the device with which it is."""
     first, second = sides
-    if first.of is None and _is_generator(_quietly(machine, _reading(machine, _owner(check.left), frame))):
+    if first.of is None and _is_generator(quietly(machine, _reading(machine, _owner(check.left), frame))):
         return first, second
-    if second.of is None and _is_generator(_quietly(machine, _reading(machine, _owner(check.right), frame))):
+    if second.of is None and _is_generator(quietly(machine, _reading(machine, _owner(check.right), frame))):
         return second, first
     return None
 
@@ -116,22 +114,6 @@ def is_expected(machine: Machine, kind: str) -> bool:
     if not machine.run.expected:
         return False
     return not hasattr(builtins, kind) or not ancestors(kind).isdisjoint(machine.run.expected)
-
-
-def _quietly(machine: Machine, run: Callable[[], T]) -> T | None:
-    """What a second evaluation gives, of which nothing stays and nothing is told; None where it raises."""
-    machine.run.quiet += 1
-    opened = machine.store.open()
-    mark = machine.store.mark()
-    try:
-        return run()
-    except Crash:
-        return None
-    finally:
-        machine.store.undo(mark)
-        if opened:
-            machine.store.close()
-        machine.run.quiet -= 1
 
 
 def _refusing(machine: Machine, test: ir.Expr, outcome: bool, frame: Frame) -> ir.Compare | None:
