@@ -295,7 +295,7 @@ def _note_constant(machine: Machine, value: Const, test: ir.Expr, frame: Frame) 
     for one of these by its number."""
     if value.value.__class__ is int:
         weigh(machine, test, frame)
-    if value.site is not None and machine.places.counts and value.site.key in machine.places.counts:
+    if value.site is not None and value.site.key in machine.places.counts | machine.places.accelerators:
         machine.testify("availability", frame)
     if value.value == 1 and is_chosen(machine, value):
         machine.testify("option", frame)  # 1 is a yes, and 0 would be a no

@@ -54,6 +54,7 @@ from devlint.analysis.python.enumerations import is_member
 from devlint.analysis.pytorch.device_comparing import compare_devices, refuse_index
 from devlint.analysis.pytorch.device_names import compare_names, look_in_names
 from devlint.analysis.pytorch.leaves import NoGradient, may_lack
+from devlint.analysis.pytorch.missing import is_missing_accelerator
 from devlint.analysis.pytorch.tensors import compare_tensors
 from devlint.analysis.signals import Crash
 from devlint.semantics.devices import OTHERS
@@ -80,6 +81,8 @@ def compare(machine: Machine, left: Value, right: Value, node: ir.Compare, frame
     symbol = node.operator
     if machine.run.gives_a_gpu:
         left, right = as_given(machine, left), as_given(machine, right)
+    if is_none(right) and is_missing_accelerator(left, machine):
+        machine.testify("availability", frame)
     if symbol in ("is", "is-not"):
         if is_none(right) and may_lack(machine, left, node.left):
             return BOOL

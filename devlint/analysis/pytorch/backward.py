@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 HANDLE: Final = "torch.utils.hooks.RemovableHandle"
+SAVING: Final = "torch.autograd.graph.saved_tensors_hooks"
 MAX_WAITING = 64
 
 
@@ -63,6 +64,20 @@ class Hook:
         return reached == device and not (self.stays and self.tensor.requires_grad is False)
 
 
+class Saving(Hook):
+    """What the backward pass gets of what was saved for it: `function` packs a tensor, `unpack` brings it back."""
+
+    __slots__ = ("unpack",)
+
+    def __init__(self, pack: Value, unpack: Value) -> None:
+        super().__init__(Tensor(None, None, None), pack)
+        self.unpack = unpack
+
+    def is_reached(self, device: str) -> bool:
+        """Any backward pass is taken to come to something that was saved so."""
+        return True
+
+
 def wait(machine: Machine, hook: Hook) -> None:
     """Let a hook wait for the backward pass."""
     machine.store.epoch += 1
@@ -89,7 +104,9 @@ def run_hooks(machine: Machine, loss: Value | None, call: Call) -> None:
     if not isinstance(loss, Tensor) or loss.device in (None, POISON):
         return
     for hook in reversed(waiting):
-        if hook.is_reached(str(loss.device)):
+        if isinstance(hook, Saving):
+            _bring_back(machine, hook, loss, call)
+        elif hook.is_reached(str(loss.device)):
             _run_hook(machine, hook, call)
 
 
@@ -104,6 +121,26 @@ def _run_hook(machine: Machine, hook: Hook, call: Call) -> None:
     machine.store.set(machine.state, "current_device", before)
     if hook.inputs:
         _check_gradients(machine, hook, answer, call)
+
+
+def _bring_back(machine: Machine, hook: Saving, loss: Tensor, call: Call) -> None:
+    """Pack and unpack a tensor that is where the loss is: what comes back meets the gradient there."""
+    saved = derived(loss)
+    saved.rank = None
+    packed = call_value(machine, hook.function, Callback([saved], {}, call.node, call.frame))
+    back = call_value(machine, hook.unpack, Callback([packed], {}, call.node, call.frame))
+    if isinstance(back, Tensor) and back is not saved:
+        parts = [Part(back, "strict", name="what was saved"), Part(gradient(loss), "combine", name="the gradient")]
+        meet(machine, parts, "backward", call.node, call.frame, "torch.mul")
+
+
+@models(SAVING)
+def saved_tensors_hooks(machine: Machine, call: Call) -> Value:
+    """`saved_tensors_hooks(pack, unpack)`, a context: what is computed in it saves what `pack` gives of its tensors."""
+    pack, unpack = call.argument(0, "pack_hook"), call.argument(1, "unpack_hook")
+    if pack is not None and unpack is not None and not machine.run.protocol:
+        wait(machine, Saving(pack, unpack))
+    return Instance(External(SAVING), machine.site(call.node, call.frame))
 
 
 def _check_gradients(machine: Machine, hook: Hook, answer: Value, call: Call) -> None:
