@@ -62,6 +62,13 @@ def test_a_number_of_gpus_is_none(tmp_path: Path) -> None:
     assert severities(tmp_path, head + "torch.cuda.set_device(args.gpus)\n", "DEV101") == ["error"]
 
 
+@pytest.mark.parametrize(("option", "expected"), [("--gpus", "advice"), ("--sizes", "error")])
+def test_a_list_of_numbers_is_its_users_too(option: str, expected: str, tmp_path: Path) -> None:
+    head = HEAD.replace('"--gpus", default="0,1"', f'"{option}", nargs="+", default=[0, 1, 2]')
+    text = f"net = torch.nn.DataParallel(torch.nn.Linear(2, 2), device_ids=args.{option[2:]})\n"
+    assert severities(tmp_path, head + text, "DEV101") == [expected]
+
+
 @pytest.mark.parametrize(("chosen", "expected"), [("args.gpus", "advice"), ('"0,1"', "error")])
 def test_who_makes_two_visible_by_an_option_has_two(chosen: str, expected: str, tmp_path: Path) -> None:
     text = f'os.environ["CUDA_VISIBLE_DEVICES"] = {chosen}\n{ASKS}print(torch.zeros(2, device="cuda:1"))\n'

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
 
 def says_which(name: str, default: Value) -> bool:
-    """Whether an option says which GPU, or which of them: `--gpu 0`, `--gpu_ids 0,1`."""
+    """Whether an option says which GPU, or which of them: `--gpu 0`, `--gpu_ids 0,1`, a list of numbers."""
+    if isinstance(default, Sequence):
+        numbers = [item for item in default.items if isinstance(item, Const) and type(item.value) is int]
+        are_numbers = bool(numbers) and len(numbers) == len(default.items) and not default.open
+        return are_numbers and says_which_gpu(name, True)
     content = default.value if isinstance(default, Const) else None
     if isinstance(content, str):
         return content.replace(",", "").replace(" ", "").isdigit() and says_which_gpu(name, True)
@@ -23,8 +27,10 @@ def says_which(name: str, default: Value) -> bool:
 
 def read(machine: Machine, default: Value, site: Site) -> Value:
     """The default of such an option, which knows where it was read."""
-    assert isinstance(default, Const)
     machine.places.gpu_numbers.add(site.key)
+    if isinstance(default, Sequence):
+        return Sequence(default.kind, [Const(item.value, site) for item in default.items if isinstance(item, Const)])
+    assert isinstance(default, Const)
     return Const(default.value, site)
 
 
