@@ -29,6 +29,7 @@ from devlint.analysis.python.mappings import METHODS as DICT_METHODS
 from devlint.analysis.python.mappings import assign_mapping_item, build, delete_mapping_item, mapping_item, put
 from devlint.analysis.python.sequence_methods import METHODS as LIST_METHODS
 from devlint.analysis.python.sequences import assign_sequence_item, sequence_item
+from devlint.analysis.pytorch.loads import take_for_data
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -81,6 +82,8 @@ def counter(machine: Machine, call: Call) -> Value | None:
     """`Counter(xs)`: how often is not kept."""
     made = Mapping({}, None, False, "Counter")
     found = iterate(machine, call.positional[0], call.node, call.frame) if call.positional else None
+    for item in found.items if found is not None else ():
+        take_for_data(machine, item)  # how often weights occur nobody asks
     if call.positional and (found is None or found.open):
         return Mapping({}, SIZE, True, "Counter")
     for item in found.items if found is not None else ():

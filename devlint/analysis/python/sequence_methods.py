@@ -14,6 +14,7 @@ from devlint.analysis.python.arguments import Arguments
 from devlint.analysis.python.lacking import LACKED, read_lacking
 from devlint.analysis.python.sequences import any_item, append, extend, items_of, position_of, rewrite, sequence_item
 from devlint.analysis.python.sets import combine_sets, compare_sets
+from devlint.analysis.pytorch.loads import take_for_data
 from devlint.analysis.pytorch.meeting import tensors_in
 from devlint.analysis.signals import Crash
 
@@ -240,6 +241,8 @@ def _add(machine: Machine, value: Sequence, call: Call) -> Value:
 def _update(machine: Machine, value: Sequence, call: Call) -> Value:
     for other in call.positional:
         more = items_of(machine, other, call.node, call.frame)
+        for item in more.items:
+            take_for_data(machine, item)  # nobody collects weights in a set
         made = set_of(value.kind, [*value.items, *more.items], value.open or more.open)
         rewrite(machine, value, made.items, made.open)
     return NONE

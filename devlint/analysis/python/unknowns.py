@@ -192,8 +192,9 @@ _OF_MODULES: Final = frozenset({*_MOVES, "eval", "train", "half", "state_dict", 
 """Methods of modules, by which what was loaded is seen to be one."""
 
 
-_OF_HOST_DATA: Final = frozenset({"numpy", "share_memory_"})
-"""Methods of tensors in host memory: what was loaded is data by them, which processes may share, and no weights."""
+_OF_HOST_DATA: Final = frozenset("numpy share_memory_ lower upper strip startswith endswith isdigit".split())
+"""Methods of tensors in host memory, and those of texts: what was loaded is data by them, and no weights. Processes may
+share the first."""
 
 
 def _is_asynchronous(call: Call) -> bool:
@@ -346,8 +347,8 @@ def extended(value: Unknown, suffix: str) -> Value:
 
 @on(ITERATE, Unknown, Answer)
 def iterate_unknown(machine: Machine, value: Unknown, node: ir.Node, frame: Frame, wanted: int) -> Iteration | None:
-    """Nothing is known, but of parts of a module that each is one."""
-    part = _part_of_part(machine, value)
+    """Nothing is known, but of parts of a module that each is one, and of what was loaded that each is a part of it."""
+    part = _part_of_part(machine, value) or part_of_load(machine, value)
     return None if part is None else Iteration([part] * max(wanted, 1), True)
 
 
