@@ -1,5 +1,5 @@
 """What the form of a function says of those who call it: flags that nobody gives, probabilities, sizes that are asked
-while a module is built, and modules that stay on the host."""
+while a module is built, modules that stay on the host, and what is moved as soon as it is computed."""
 
 from __future__ import annotations
 
@@ -127,3 +127,19 @@ def _is_given_by(node: ir.Expr, this: str) -> bool:
             return True
         node = called.function
     return False
+
+
+@memoized
+def moved_at_once(project: Project, function: ir.Function) -> frozenset[ir.Node]:
+    """What a function moves in the row in which it is computed, `(steps < lengths).cuda()`: what went into it is on the
+    host, or it would be there already."""
+    moves = (part.function for part in walk(function.body.statements) if isinstance(part, ir.Call) and _moves(part))
+    return frozenset(move.value for move in moves if isinstance(move, ir.Attribute))
+
+
+def _moves(call: ir.Call) -> bool:
+    """Whether a call is `.cuda()`, or `.to(...)` with a device by its name."""
+    name = call.function.name if isinstance(call.function, ir.Attribute) else ""
+    if name != "to" or not call.args:
+        return name == "cuda"
+    return last_name(call.args[0]).endswith("device") or isinstance(call.args[0], ir.Const)

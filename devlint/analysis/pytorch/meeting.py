@@ -11,6 +11,7 @@ from devlint.analysis.domain.values import POISON, UNKNOWN, Mapping, Sequence, T
 from devlint.analysis.events import CauseKind, MixedDevices, Operand, Site
 from devlint.analysis.flow.option_names import gpu_is_declined
 from devlint.analysis.python.lacking import comes_surely
+from devlint.analysis.pytorch.assumed_places import is_moved_at_once, stays_with_its_module
 from devlint.analysis.pytorch.devices import source_text
 from devlint.analysis.pytorch.placeholders import is_untouched
 from devlint.analysis.pytorch.results import is_any_content, loaded_tensor
@@ -232,7 +233,7 @@ def clash(
         _poison(machine, operands)
         return
     on_cpu = [pair for pair in operands if pair[0].device == "cpu"]
-    if _stays_with_its_module(machine, operands):
+    if stays_with_its_module(machine, operands):
         _poison(machine, operands)
         return
     stale = stale_ones(machine, operands)
@@ -261,7 +262,7 @@ def clash(
         others = [other for other, _ in operands if other.device != tensor.device]
         made_here = kind == "loss" and tensor.origin is not None and tensor.origin.frame is frame
         enough = kind in _EVIDENCE_ENOUGH or made_here or _is_made_to_meet(machine, tensor)
-        if all(other.assumed for other in others) and others and not enough:
+        if all(other.assumed for other in others) and others and (not enough or is_moved_at_once(machine, node)):
             continue
         if tensor.assumed:
             continue
@@ -271,28 +272,6 @@ def clash(
         if kind == "attached":
             _poison_late(machine, tensor)
     _poison(machine, operands)
-
-
-def _stays_with_its_module(machine: Machine, operands: Items[tuple[Tensor, Part]]) -> bool:
-    """Whether a function that nobody calls brings a module that it builds, and leaves on the CPU, together with what
-    another that it calls has put where an input is said to be: it asks for no place itself, so that its inputs are
-    where its module is, and what it calls serves any."""
-    run = machine.run
-    if not run.protocol or not run.asking or not run.stack or run.stack[0] in run.asking:
-        return False
-    asked = False
-    for tensor, _ in operands:
-        first = None if tensor.origin is None else tensor.origin.first()
-        made_by = None if first is None or first.frame is None else first.frame.function
-        if tensor.device == "cpu":
-            built = None if tensor.origin is None else tensor.origin.find("parameter")
-            if built is None or not made_in_entry(machine, built):
-                return False
-        elif first is not None and first.kind == "placed" and made_by in run.asking:
-            asked = True
-        else:
-            return False
-    return asked
 
 
 def _is_made_to_meet(machine: Machine, tensor: Tensor) -> bool:
