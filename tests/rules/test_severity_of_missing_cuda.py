@@ -812,6 +812,22 @@ LOADS = {
         'print(load("net.pt"))\n',
         "advice",
     ),
+    "brought by what has its path": (
+        "def load(weights):\n"
+        "    weights.download_if_necessary()\n"
+        "    return torch.load(weights.path)\n"
+        "from elsewhere import Weights\n"
+        'print(load(Weights("net")))\n',
+        "advice",
+    ),
+    "of another than was downloaded": (
+        "def load(weights, pictures):\n"
+        "    pictures.download()\n"
+        "    return torch.load(weights.path)\n"
+        "from elsewhere import Files\n"
+        'print(load(Files("net"), Files("cats")))\n',
+        "error",
+    ),
     "beside what is downloaded": (
         "import urllib.request\n"
         "def load(path, image):\n"

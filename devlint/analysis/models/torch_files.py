@@ -348,11 +348,15 @@ def _is_download(path: str) -> bool:
 
 
 def _brings(node: ir.Call, load: Call) -> bool:
-    """Whether a download brings the very file that is loaded: it gives its name, or is given it."""
+    """Whether a download brings the very file that is loaded: it gives its name, is given it, or is a method of what
+    has it, `weights.download()` before `torch.load(weights.path)`."""
     source = load.node.args[0] if isinstance(load.node, ir.Call) and load.node.args else None
     if source is None or source is node:
         return source is node
     name = dotted(source)
+    owner = dotted(node.function.value) if isinstance(node.function, ir.Attribute) else ""
+    if owner and owner not in ("self", "cls") and name.rpartition(".")[0] == owner:
+        return True
     given = [*node.args, *(value for _, value in node.keywords)]
     return bool(name and any(dotted(value) == name for value in given)) or any(
         part.value is node or any(ir.same(part.value, value) for value in given) for part in _bindings(source, load)
