@@ -540,6 +540,11 @@ LOST_DEVICE: Final = Unknown()
 """What a handle of one device and one of another were joined to behind a condition, which has runs of its own."""
 LOST_TYPE: Final = Unknown()
 """The type of such a device: what it is follows from that condition."""
+PART_DEVICE: Final = Unknown()
+"""The device of something that an entry by protocol came by and of which nothing is known: it says where the inputs
+are to who asks, and nothing is made there."""
+TENSOR_TYPE: Final = Unknown()
+"""What `x.type()` gives there: the text of a tensor's type, of which the device alone is known."""
 CUT: Final = Unknown()
 """What a call gives that a bound left out: there is an answer, and asking for it is no choice."""
 PLACED: Final = Unknown()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from devlint.analysis.domain.values import Const, Unknown, Value
+from devlint.analysis.domain.values import Const
 from devlint.analysis.events import Site
 from devlint.analysis.frames import held
 from devlint.analysis.memo import memoized
@@ -111,44 +110,6 @@ def asks_for_cuda(test: ir.Expr, frame: Frame) -> bool | None:
     if not _is_parameter(asked.value.value, frame):
         return None
     return (test.operator == "==") is (name.value == "cuda")
-
-
-def asks_place(machine: Machine, value: Value) -> bool | None:
-    """The answer to a question where something is that an entry by protocol is given, and of which nothing is known,
-    under whatever name the program keeps the question (`on = x.is_cuda`): it is where the other inputs are."""
-    given = machine.run.given_device
-    if value.__class__ is not Unknown or not machine.run.protocol or machine.run.importing or given is None:
-        return None
-    assert isinstance(value, Unknown)
-    if value.path is None or value.named:
-        return None
-    text = value.path.removeprefix("not ")
-    asked = _PLACES.get(_ROOT.sub("", text, count=1))
-    if asked is None:
-        return None
-    machine.entry.consulted.add("accelerator")
-    return (asked is given.startswith("cuda")) is (text == value.path)
-
-
-_ROOT: Final = re.compile(r"\b(?!cuda\b|cpu\b|in\b)\w+(\[\w+\])?(\.data)?(?=\.)")
-"""What is asked where it is, in a question of that kind."""
-_PLACES: Final = {
-    ".is_cuda": True,
-    ".is_cpu": False,
-    ".device.type == 'cuda'": True,
-    ".device.type == 'cpu'": False,
-    ".device.type.startswith('cuda')": True,
-    ".device.type.startswith('cpu')": False,
-    ".device.startswith('cuda')": True,
-    ".device.startswith('cpu')": False,
-    "'cuda' in .device.type": True,
-    "'cpu' in .device.type": False,
-    "'cuda' in .device": True,
-    "'cpu' in .device": False,
-    ".device == 'cpu'": False,
-    ".device.index is None": False,
-}
-"""Whether it holds on a GPU: the device of a tensor says one or the other, and there it has a number."""
 
 
 def _is_parameter(node: ir.Expr, frame: Frame) -> bool:

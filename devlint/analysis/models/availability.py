@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from devlint.analysis.access import call_method
 from devlint.analysis.dispatch import VALUES, Call, models
 from devlint.analysis.domain.values import BOOL, NONE, SCALAR, STRING, Const, DeviceValue, Value, const
 from devlint.analysis.pytorch.devices import touch
@@ -76,6 +77,13 @@ def device_count(machine: Machine, call: Call) -> Value:
     site = machine.site(call.node, call.frame)
     machine.places.counts.add(site.key)
     return Const(machine.device_count, site)
+
+
+@models("torch.get_device")
+def device_number(machine: Machine, call: Call) -> Value | None:
+    """`torch.get_device(x)` is `x.get_device()`."""
+    value = call.argument(0, "input")
+    return None if value is None else call_method(machine, value, "get_device", call.with_arguments([]))
 
 
 @models("torch.cuda.is_initialized")

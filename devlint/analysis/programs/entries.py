@@ -180,7 +180,10 @@ def _placed(machine: Machine, function: Function, frame: Frame) -> dict[str, Val
     """The inputs that a function says may be anywhere, unless they are made by fixtures."""
     if machine.run.given_device is None or cpu_is_assumed(machine):
         return {}
-    return placed_inputs(machine, function, accelerator(machine), frame)
+    placed = placed_inputs(machine, function, accelerator(machine), frame)
+    if placed:
+        machine.run.given_device = accelerator(machine)  # so are the other inputs
+    return placed
 
 
 def _applied_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None]:

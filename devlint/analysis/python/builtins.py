@@ -16,6 +16,7 @@ from devlint.analysis.domain.values import (
     IN_TEXT,
     NONE,
     NUMBER,
+    PART_DEVICE,
     SCALAR,
     SIZE,
     SLICE,
@@ -102,6 +103,8 @@ def text(machine: Machine, call: Call) -> Value | None:
         return STRING
     if isinstance(value, Unknown) and value.path is not None:
         return Unknown(value.path, value.named, value.default)
+    if value is PART_DEVICE:
+        return value
     if isinstance(value, DeviceValue) and value.index == SOME_INDEX:
         made = DeviceValue(value.type, SOME_INDEX, value.site)
         made.is_text = True  # as what `f"cuda:{rank}"` makes

@@ -21,6 +21,7 @@ from devlint.analysis.domain.values import (
     RESULT,
     RESULT_IS_NONE,
     SOME_DEVICE,
+    TENSOR_TYPE,
     Array,
     Bound,
     Class,
@@ -53,6 +54,7 @@ from devlint.analysis.python.containers import contains
 from devlint.analysis.python.enumerations import is_member
 from devlint.analysis.pytorch.device_comparing import compare_devices, refuse_index
 from devlint.analysis.pytorch.device_names import compare_names, look_in_names
+from devlint.analysis.pytorch.input_places import compare_places
 from devlint.analysis.pytorch.leaves import NoGradient, may_lack
 from devlint.analysis.pytorch.missing import is_missing_accelerator
 from devlint.analysis.pytorch.tensors import compare_tensors
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 
+_TYPES: Final = frozenset({LOST_TYPE, TENSOR_TYPE})
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -89,12 +92,16 @@ def compare(machine: Machine, left: Value, right: Value, node: ir.Compare, frame
         return _compare_identity(left, right, symbol)
     if _asks_for_cuda(symbol, left, right) and machine.device_count == 0:
         return const(symbol in ("!=", "not-in"))
+    if machine.run.protocol and (left.__class__ is Unknown or right.__class__ is Unknown):
+        placed = compare_places(machine, symbol, left, right)
+        if placed is not None:
+            return const(placed)
     is_equality = symbol in ("==", "!=")
     if is_equality:
         same = _are_devices_equal(machine, left, right, node)
         if same is not None:
             return const(same is (symbol == "=="))
-    if left is LOST_TYPE or right is LOST_TYPE:
+    if left in _TYPES or right in _TYPES:
         return FOLLOWS
     if is_equality and is_none(right) and _is_told_by_identity(left):
         return _compare_identity(left, right, "is" if symbol == "==" else "is-not")

@@ -9,6 +9,7 @@ from devlint.analysis.dispatch import Iteration, evaluates
 from devlint.analysis.domain.plain import NotConstant, join_all, key_of, path_text, sequence, set_of
 from devlint.analysis.domain.values import (
     MAX_ITEMS,
+    PART_DEVICE,
     STRING,
     TEXT_OF_DEVICE,
     UNKNOWN,
@@ -167,6 +168,8 @@ def evaluate_fstring(machine: Machine, node: ir.FString, frame: Frame) -> Value:
             if len(node.parts) == 1:
                 return as_text(value) or STRING
             text += str(value)
+        elif isinstance(value, Unknown) and len(node.parts) == 1 and (value.path is not None or value is PART_DEVICE):
+            return Unknown(value.path, value.named, value.default) if value.path is not None else value
         elif isinstance(value, Instance) and (path := path_text(value)) is not None:
             text += path
         else:

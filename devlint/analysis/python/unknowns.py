@@ -31,6 +31,7 @@ from devlint.analysis.domain.values import (
     RESULT,
     SCALAR,
     STRING,
+    TENSOR_TYPE,
     UNKNOWN,
     Answer,
     Array,
@@ -45,7 +46,6 @@ from devlint.analysis.domain.values import (
     Tensor,
     Unknown,
     Value,
-    const,
     constant,
     is_none,
 )
@@ -58,6 +58,7 @@ from devlint.analysis.python.constants import scalar_result, text_result
 from devlint.analysis.python.lacking import LACKED, read_lacking
 from devlint.analysis.pytorch.devices import is_device_like, resolve, source_text, use
 from devlint.analysis.pytorch.host import let_arrive, names_cpu
+from devlint.analysis.pytorch.input_places import attribute_of_input, method_of_place, number_of_input
 from devlint.analysis.pytorch.loads import part_of_load, take_for_data, take_for_weights
 from devlint.analysis.pytorch.meeting import spoilt, tensors_in
 from devlint.analysis.pytorch.modules import forget_places
@@ -167,7 +168,12 @@ def unknown_attribute(machine: Machine, value: Unknown, name: str, node: ir.Node
         return LOST_TYPE
     if value in machine.run.parts:
         return UNKNOWN if name in _OF_LAYERS else unknown_part(machine, machine.run.parts[value])
-    return part_of_load(machine, value) or _part(machine, value, f".{name}")
+    answered = attribute_of_input(machine, value, name) if name in _PLACES else None
+    return answered or part_of_load(machine, value) or _part(machine, value, f".{name}")
+
+
+_PLACES: Final = frozenset({"is_cuda", "is_cpu", "device", "type", "index"})
+"""What an input and its device say of where it is."""
 
 
 _GIVE_MODULES: Final = frozenset(
@@ -268,27 +274,21 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
         return made
     if name in _OF_HOST_DATA:
         take_for_data(machine, value)
-    if name == "get_device" and value.path is not None and not value.named:
-        return _number_of_gpu(machine)
-    if name == "type" and machine.run.protocol and value.path is not None and not call.positional and not call.keywords:
-        return LOST_TYPE
-    if value.path is None or name not in _PURE or call.keywords or call.open:
+    if name == "get_device":
+        return number_of_input(machine, value) or UNKNOWN
+    if name == "type" and machine.run.protocol and not call.positional and not call.keywords:
+        return TENSOR_TYPE
+    if name not in _PURE or call.keywords or call.open:
         return UNKNOWN
+    answered = method_of_place(machine, value, name, call)
+    if answered is not None or value.path is None:
+        return answered or UNKNOWN
     if name == "get":
         return _extended_by(machine, value, call.positional[0]) if call.positional else UNKNOWN
     if not all(isinstance(item, Const) for item in call.positional):
         return UNKNOWN
     arguments = ", ".join(repr(item.value) for item in call.positional if isinstance(item, Const))
     return extended(value, f".{name}({arguments})")
-
-
-def _number_of_gpu(machine: Machine) -> Value:
-    """`x.get_device()` of what an entry by protocol is given: it is where the other inputs are."""
-    given = machine.run.given_device
-    if not machine.run.protocol or machine.run.importing or given is None or not given.startswith("cuda:"):
-        return UNKNOWN
-    machine.entry.consulted.add("accelerator")
-    return const(int(given.removeprefix("cuda:")))
 
 
 @on(CALL, Unknown)
