@@ -345,6 +345,34 @@ def test_parts_of_tensors_are_where_the_whole_is() -> None:
     assert device_of(Run(SETUP + FRAMES + text), "b") == "cuda:0"
 
 
+@pytest.mark.parametrize(
+    ("data", "device"),
+    [
+        ("x.values - scale", "cpu"),
+        ("(x.values - scale) / scale", "cpu"),
+        ("(scale * x.isnull().values).copy()", "cpu"),
+        ("np.ones(3) + scale", "cpu"),
+        ("np.ones(3).sum() * scale", None),
+        ("scale - scale", None),
+        ("x * scale", None),
+    ],
+)
+def test_arithmetic_of_arrays_stays_on_the_host(data: str, device: str | None) -> None:
+    """A number may be multiplied with a tensor of the GPU; an array can't."""
+    text = f"""import pickle
+import numpy as np
+scale = pickle.load(open("scale.pk", "rb"))
+class Rows(torch.utils.data.Dataset):
+    def __init__(self): self.data = {data}
+    def __getitem__(self, index): return self.data[index]
+    def __len__(self): return 4
+for t in torch.utils.data.DataLoader(Rows(), batch_size=2):
+    pass
+"""
+    made = Run(SETUP + FRAMES + text)["t"]
+    assert (made.device if isinstance(made, Tensor) else None) == device
+
+
 ENVIRONMENT = """\
 import argparse, gym
 parser = argparse.ArgumentParser()

@@ -575,6 +575,8 @@ COUNT: Final = Scalar(low=0, kind="number")
 """A position, remainder or rank: it may be 0."""
 SLICE: Final = Scalar(kind="slice")
 HOST: Final = Host()
+HOST_DATA: Final = Host()
+"""What arithmetic gives of an array and of what is not known: an array, or a tensor of the CPU."""
 
 _SMALL: Final = [Const(number) for number in range(-8, 257)]
 SOME_RANK: Final = 64

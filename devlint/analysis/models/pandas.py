@@ -33,7 +33,8 @@ _SPARSE: Final = "issparse isspmatrix isspmatrix_csr isspmatrix_csc isspmatrix_c
 """Functions that ask whether something is a matrix of scipy's."""
 _SAME: Final = frozenset(
     "__getitem__ drop dropna fillna sample head tail sort_values reset_index set_index astype replace rename "
-    "copy query nlargest nsmallest drop_duplicates clip shift rolling diff abs round".split()
+    "copy query nlargest nsmallest drop_duplicates clip shift rolling diff abs round "
+    "isnull isna notnull notna isin eq ne gt lt ge le ffill bfill interpolate mask where cumsum pct_change".split()
 )
 """What gives another table or column."""
 

@@ -20,6 +20,7 @@ from devlint.analysis.domain.values import (
     Const,
     DeviceValue,
     External,
+    Host,
     Instance,
     Mapping,
     Maybe,
@@ -233,6 +234,8 @@ def collated(machine: Machine, value: Value, call: Call, known: dict[int, Instan
     if isinstance(value, Tensor):
         origin = machine.origin("loader", call.node, call.frame, value.device, "", value.origin)
         return Tensor(value.device, one_more(value.rank), origin)
+    if isinstance(value, Host):
+        return Tensor("cpu", one_more(None), machine.origin("loader", call.node, call.frame, "cpu"))
     if isinstance(value, Array):
         return Tensor("cpu", one_more(value.rank), machine.origin("loader", call.node, call.frame, "cpu"))
     if (isinstance(value, Const) and isinstance(value.value, (int, float))) or (

@@ -23,6 +23,7 @@ from devlint.analysis.domain.plain import compute
 from devlint.analysis.domain.values import (
     FALSE,
     HOST,
+    HOST_DATA,
     IN_TEXT,
     LOST_DEVICE,
     LOST_TYPE,
@@ -359,6 +360,8 @@ def unknown_operator(
     """Not known, unless the other side knows (a tensor on the right answers for itself)."""
     if isinstance(left, Unknown) and isinstance(right, (Tensor, Array, Instance, DeviceValue)):
         return None
+    if left is HOST_DATA or right is HOST_DATA:
+        return HOST_DATA
     return HOST if _is_of_host(left) and _is_of_host(right) else UNKNOWN
 
 
@@ -377,8 +380,12 @@ def host_attribute(machine: Machine, value: Host, name: str, node: ir.Node, fram
 
 @on(METHOD, Host)
 def host_method(machine: Machine, value: Host, name: str, call: Call) -> Value:
-    """`env.step(action)`."""
-    return HOST
+    """`env.step(action)`; `data.astype(np.float32)` of what is an array, or a tensor of the CPU."""
+    return value if name in _KEEP_DATA else HOST
+
+
+_KEEP_DATA: Final = frozenset("astype copy reshape transpose swapaxes flatten ravel clip repeat round squeeze".split())
+"""Methods of arrays that give as much."""
 
 
 @on(CALL, Host)

@@ -20,6 +20,7 @@ from devlint.analysis.dispatch import (
     on,
 )
 from devlint.analysis.domain.values import (
+    HOST_DATA,
     NONE,
     NUMBER,
     NUMPY_DTYPE,
@@ -232,6 +233,8 @@ def array_binary(
             return _product(arrays[0], arrays[1])
         known = [side.rank for side in arrays if side.rank]
         return Array(max(known) if known else None, None, all(side.may_be_number for side in arrays))
+    if any(isinstance(side, Array) and not side.may_be_number for side in (left, right)):
+        return HOST_DATA if isinstance(left, Unknown) or isinstance(right, Unknown) else None
     return None
 
 
