@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from devlint.analysis.domain.values import Class, Function, Instance, Tensor, Unknown, Value, birth
+from devlint.analysis.domain.values import Class, Function, Instance, ModuleValue, Tensor, Unknown, Value, birth
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
@@ -131,5 +131,9 @@ def held(node: ir.Expr, frame: Frame) -> Value | None:
     """What a name or a chain of attributes holds, if that takes no evaluation."""
     if isinstance(node, ir.Name):
         return frame.names.get(node.id) or frame.namespace.names.get(node.id)
-    base = held(node.value, frame) if isinstance(node, ir.Attribute) else None
-    return base.fields.get(node.name) if isinstance(base, Instance) and isinstance(node, ir.Attribute) else None
+    if not isinstance(node, ir.Attribute):
+        return None
+    base = held(node.value, frame)
+    if isinstance(base, ModuleValue):
+        return base.namespace.names.get(node.name)
+    return base.fields.get(node.name) if isinstance(base, Instance) else None

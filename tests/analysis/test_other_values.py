@@ -131,3 +131,56 @@ def _check(text: str, folder: Path) -> list[Finding]:
     program = folder / "program.py"
     program.write_text(text)
     return list(check([program], Config(root=folder)))
+
+
+NETS = """\
+from torch import nn
+
+
+class Deep(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 1)
+
+    def forward(self, rows):
+        return self.layer(rows)
+
+
+class Wide(Deep):
+    pass
+"""
+
+CHOOSING = """\
+import argparse
+import torch
+import nets
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--net", default="deep", choices=["deep", "wide"])
+parser.add_argument({flag})
+args = parser.parse_args()
+device = torch.device("cuda" if {asked} and torch.cuda.is_available() else "cpu")
+net = nets.Deep().to(device) if args.net == "deep" else nets.Wide(){moved}
+print(net(torch.rand(2, 3, device=device)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("flag", "asked"),
+    [
+        ('"--cuda", action="store_true"', "args.cuda"),
+        ('"--no-cuda", action="store_true"', "not args.no_cuda"),
+        ('"--enable-cuda", type=bool, default=True', "args.enable_cuda"),
+        ('"--seed", type=int', "True"),
+    ],
+)
+@pytest.mark.parametrize("moved", ["", ".to(device)"])
+def test_a_module_that_another_value_builds_is_met_on_the_gpu(
+    flag: str, asked: str, moved: str, tmp_path: Path
+) -> None:
+    """Nothing on the other side speaks of devices: the module alone is worth a run, and in it the flag for the GPU is
+    given."""
+    (tmp_path / "nets.py").write_text(NETS)
+    found = _check(CHOOSING.format(flag=flag, asked=asked, moved=moved), tmp_path)
+    here = {(one.code, tuple(sorted(one.worlds))) for one in found if "args.net" in str(one.when)}
+    assert here == (set() if moved else {("DEV302", ("gpu1", "gpu2"))})

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
 from devlint.analysis.flow.choices import ChoiceKey
-from devlint.analysis.flow.option_names import are_independent
+from devlint.analysis.flow.option_names import are_independent, asks_for_gpu, is_gpu_option
 from devlint.analysis.running import ON_THE_CPU
 
 if TYPE_CHECKING:
@@ -28,6 +28,12 @@ def usual(machine: Machine, asked: Iterable[ChoiceKey]) -> dict[ChoiceKey, bool]
     """The answers of a program that is started without arguments, to those of its conditions that are options."""
     answers = {key: machine.run.unless_given.get(key) for key in asked}
     return {key: answer for key, answer in answers.items() if answer is not None}
+
+
+def on_a_gpu(machine: Machine, asked: Iterable[ChoiceKey]) -> dict[ChoiceKey, bool]:
+    """The same answers, but of options that are about where the program runs those that ask for a GPU."""
+    gpu = {key: asks_for_gpu(key, True) for key in asked if isinstance(key, str) and is_gpu_option(key)}
+    return {**usual(machine, asked), **gpu}
 
 
 def joint(machine: Machine, asked: list[ChoiceKey]) -> list[dict[ChoiceKey, bool]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from devlint.analysis.domain.ancestry import is_module_class
 from devlint.analysis.domain.values import Class, Const, Function, Mapping, Sequence, Unknown, Value, constant
 from devlint.analysis.events import Choice, Site
 from devlint.analysis.flow.option_names import speaks_of_gpu
@@ -143,7 +144,7 @@ def note_other_entries(machine: Machine, table: Mapping, key: Value, node: ir.No
     if path is None or not isinstance(key, Const) or not _looks_on(machine):
         return
     for name, value in table.items.items():
-        if name != key.value and isinstance(value, (Function, Class)) and value.node.speaks:
+        if name != key.value and isinstance(value, (Function, Class)) and _is_of_devices(value):
             note(machine, OtherWay({path: name}, (value.node,), machine.site(node, frame)))
 
 
@@ -288,7 +289,14 @@ def _concerns_devices(side: Any, frame: Frame) -> bool:
         elif isinstance(part, ir.Name):
             if part.id in _SAYING:
                 return True
-            value = held(part, frame)
-            if isinstance(value, (Function, Class)) and value.node.speaks:
-                return True
+        if isinstance(part, (ir.Name, ir.Attribute)) and _is_of_devices(held(part, frame)):
+            return True
     return False
+
+
+def _is_of_devices(value: Value | None) -> bool:
+    """Whether something is a function or class of the project that has a word for devices, or is a module: that the
+    program moves it may stand elsewhere."""
+    if isinstance(value, Class):
+        return value.node.speaks or is_module_class(value)
+    return isinstance(value, Function) and value.node.speaks

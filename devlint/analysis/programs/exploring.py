@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final
 
-from devlint.analysis.flow.assuming import MAX_BEYOND, beyond, joint, together, usual
+from devlint.analysis.flow.assuming import MAX_BEYOND, beyond, joint, on_a_gpu, together, usual
 from devlint.analysis.flow.choices import ChoiceKey
 from devlint.analysis.flow.other_values import MAX_TRIED, others_worth_a_run
 from devlint.analysis.flow.picked_by_text import note_picked
@@ -108,10 +108,11 @@ class Exploration:
         if self.is_program and machine.world.device_count:
             if limited:
                 note_picked(machine, {path, *self.imports()}, limited)
+            there = {**on_a_gpu(machine, asked), **given}
             for key in islice(others_worth_a_run(machine), MAX_TRIED):
                 if not self._goes_on():
                     break
-                self._attempt({**given, key: True})
+                self._attempt({**there, key: True})
         if time.monotonic() > self.deadline:
             raise TooSlow
         if self.is_program:
