@@ -28,8 +28,9 @@ class Places:
 
     options: set[Place] = field(default_factory=set)
     """Where options were given a device as their default."""
-    host_options: dict[Place, str] = field(default_factory=dict)
-    """Where options were given the CPU as their default, and how they are called."""
+    default_options: dict[Place, str] = field(default_factory=dict)
+    """Where options were given a default on which their users do not compute, the CPU or a GPU that no world has, and
+    how they are called."""
     no_devices: set[str] = field(default_factory=set)
     """How options are called that take no name of a device."""
     doubted: set[Place] = field(default_factory=set)

@@ -184,3 +184,36 @@ def test_a_module_that_another_value_builds_is_met_on_the_gpu(
     found = _check(CHOOSING.format(flag=flag, asked=asked, moved=moved), tmp_path)
     here = {(one.code, tuple(sorted(one.worlds))) for one in found if "args.net" in str(one.when)}
     assert here == (set() if moved else {("DEV302", ("gpu1", "gpu2"))})
+
+
+FOURTH = """\
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--{name}", type={kind}, default={default!r})
+args = parser.parse_args()
+net = torch.nn.Linear(3, 1).to({device})
+print(net(torch.rand(2, 3)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "default", "device", "instead"),
+    [
+        ("device", "cuda:3", "args.device", "'cuda:0'"),
+        ("device", "cuda:2", "torch.device(args.device)", "'cuda:0'"),
+        ("gpu", 5, "args.gpu", "0"),
+        ("device", "cuda:1", "args.device", None),  # a world has it
+        ("gpu", 1, "args.gpu", None),
+        ("device", "cuda:3", '"cuda:3"', None),  # nobody can give another
+    ],
+)
+def test_another_gpu_is_given_for_a_default_that_no_world_has(
+    name: str, default: str | int, device: str, instead: str | None, tmp_path: Path
+) -> None:
+    text = FOURTH.format(name=name, kind=type(default).__name__, default=default, device=device)
+    found = _check(text, tmp_path)
+    assert "DEV101" in {one.code for one in found}
+    behind = [(str(one.when[0].condition), one.worlds) for one in found if one.code == "DEV302" and one.when]
+    assert behind == ([(f"args.{name} == {instead}", ("gpu1", "gpu2"))] if instead else [])

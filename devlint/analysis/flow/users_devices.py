@@ -1,8 +1,9 @@
-"""Devices that the user names: options and settings of which the program says nothing, or that they are the CPU.
+"""Devices that the user names: options and settings of which the program says nothing, or that they are the CPU, or
+a GPU that no world has.
 
-A base run leaves them open (or on the CPU). Where one of them was used as a device, a further run in the worlds with
-CUDA gives all of them a GPU, from the row in which they are read: what the program asks of them has the same answer
-everywhere. Which settings are devices is seen by what is done with them.
+A base run leaves them open (or at their defaults). Where one of them was used as a device, a further run in the worlds
+with CUDA gives all of them a GPU, from the row in which they are read: what the program asks of them has the same
+answer everywhere. Which settings are devices is seen by what is done with them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from devlint.analysis.domain.values import Const, Unknown, Value, constant
 from devlint.analysis.events import Choice
 from devlint.analysis.running import IS_A_GPU
 from devlint.semantics.devices import parse_device
+from devlint.worlds import WORLDS
 
 if TYPE_CHECKING:
     from devlint.analysis.events import Site
@@ -35,21 +37,40 @@ def no_device(machine: Machine, path: str, default: Value | None = None) -> Valu
 
 
 def unless_given(machine: Machine, path: str, default: Value, gpu: str | None = GPU) -> Value:
-    """An option that is `default` unless it is given: one that is the CPU this run may take for a GPU, if another run
-    used it as a device."""
-    if not isinstance(default, Const) or default.value != "cpu" or default.site is None or gpu is None:
+    """An option that is `default` unless it is given: one that is the CPU, or a GPU that no world has, this run may
+    take for a GPU that is there, if another run used it as a device."""
+    if not isinstance(default, Const) or default.site is None:
         return default
     if not machine.world.device_count or machine.run.protocol or machine.run.importing:
         return default
+    instead = _instead(default.value, gpu)
+    if instead is None:
+        return default
     if _is_given(machine, path):
-        return given(machine, path, default.site, gpu)
-    machine.places.host_options[default.site.key] = path
+        return given(machine, path, default.site, instead)
+    machine.places.default_options[default.site.key] = path
     return default
 
 
-def note_host(machine: Machine, site: Site | None) -> None:
-    """Note that the CPU was used as a device, as the text at `site` says, which may be the default of an option."""
-    path = machine.places.host_options.get(site.key) if site is not None and machine.places.host_options else None
+def _instead(default: object, gpu: str | None) -> str | int | None:
+    """What users give for an option whose default names no device that they compute on: `cpu`, the fourth GPU."""
+    if default == "cpu":
+        return gpu
+    if isinstance(default, str):
+        named = parse_device(default)
+        return f"{GPU}:0" if named is not None and named[0] == GPU and is_in_no_world(named[1]) else None
+    return 0 if default.__class__ is int and is_in_no_world(default) else None
+
+
+def is_in_no_world(index: object) -> bool:
+    """Whether a machine would need more GPUs than any world has for one of them to have this index."""
+    return isinstance(index, int) and index >= max(world.device_count for world in WORLDS)
+
+
+def note_default(machine: Machine, site: Site | None) -> None:
+    """Note that the CPU, or a GPU that no world has, was used as a device, as is said at `site`, which may be the
+    default of an option."""
+    path = machine.places.default_options.get(site.key) if site is not None and machine.places.default_options else None
     if path is not None and not _is_of_the_host(path):
         machine.run.asked.add(_key(path))
 
@@ -67,7 +88,7 @@ def _is_given(machine: Machine, path: str) -> bool:
     return machine.run.gives_a_gpu and _key(path) in machine.run.assume
 
 
-def given(machine: Machine, path: str, site: Site | None, gpu: str = GPU) -> Const:
+def given(machine: Machine, path: str, site: Site | None, gpu: str | int = GPU) -> Const:
     """A GPU in the place of a setting; the path of the run says so."""
     choice = Choice(f"{path} == {gpu!r}", True, site)
     if choice not in machine.run.path:
@@ -119,7 +140,7 @@ def of_users(machine: Machine) -> dict[ChoiceKey, bool]:
 def open_ones(machine: Machine, users: dict[ChoiceKey, bool]) -> dict[ChoiceKey, bool]:
     """Those of which the program says nothing: every run may assume it, so that all that is asked of one has the same
     answer."""
-    stay = {_key(path) for path in machine.places.host_options.values()}
+    stay = {_key(path) for path in machine.places.default_options.values()}
     return {key: given for key, given in users.items() if key not in stay}
 
 

@@ -335,7 +335,7 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
         machine.places.ranks.add(site.key)
         return Const(constant(default), site)
     if says_which(option.dest, default):
-        return read(machine, default, machine.site(call.node, call.frame))
+        return unless_given(machine, path, read(machine, default, machine.site(call.node, call.frame)))
     return default if option.fixed else read_default(machine, path, default, option.choices)
 
 

@@ -25,7 +25,7 @@ from devlint.analysis.domain.values import (
 )
 from devlint.analysis.events import AvailabilityNotCalled, CudaInWorker, DeviceNamed, DeviceNumber, InvalidDevice, Site
 from devlint.analysis.flow.gpu_numbers import is_chosen
-from devlint.analysis.flow.users_devices import as_given, note_device, note_host
+from devlint.analysis.flow.users_devices import as_given, is_in_no_world, note_default, note_device
 from devlint.analysis.pytorch.missing import UseKind, gone, is_missing_accelerator, missing_accelerator, unavailable
 from devlint.analysis.running import FIRST_GPU
 from devlint.analysis.signals import Crash
@@ -112,8 +112,8 @@ def resolve(
         if not operation.startswith("torch.cuda."):
             note_device(machine, value, operation != ".to")
         return given_device(machine, value)
-    if device_type == "cpu":
-        note_host(machine, literal)
+    if device_type == "cpu" or is_in_no_world(index):
+        note_default(machine, value.site if isinstance(value, Const) else literal)
     return use(machine, device_type, index, node, frame, operation, literal, kind, is_chosen(machine, value))
 
 
