@@ -32,7 +32,9 @@ def usual(machine: Machine, asked: Iterable[ChoiceKey]) -> dict[ChoiceKey, bool]
 
 def on_a_gpu(machine: Machine, asked: Iterable[ChoiceKey]) -> dict[ChoiceKey, bool]:
     """The same answers, but of options that are about where the program runs those that ask for a GPU."""
-    gpu = {key: asks_for_gpu(key, True) for key in asked if isinstance(key, str) and is_gpu_option(key)}
+    gpu: dict[ChoiceKey, bool] = {
+        key: asks_for_gpu(key, True) for key in asked if isinstance(key, str) and is_gpu_option(key)
+    }
     return {**usual(machine, asked), **gpu}
 
 
