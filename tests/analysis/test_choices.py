@@ -619,3 +619,28 @@ def test_what_fails_on_both_ways_is_told_there_alone() -> None:
         "z - y\n"
     )
     assert {row for row, _, _ in found} == {3, 5}
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "on = True if args.cuda else False",
+        "on = not (False if args.cuda else True)",
+        "on = False\nif args.cuda:\n    on = True",
+        "if args.cuda:\n    on = True\nelse:\n    on = False",
+        "args.on = True if torch.cuda.is_available() and args.cuda else False\non = args.on",
+        "names = {'on': True if args.cuda else False}\non = names['on']",
+    ],
+)
+def test_yes_and_no_behind_a_condition_keep_its_answer(kept: str) -> None:
+    used = "if on:\n    x = x.cuda()\nz = x + ({} if args.cuda else {})\n"
+    assert mixed(f"{kept}\n{used.format('y.cuda()', 'y')}") == []
+    found = mixed(f"{kept}\n{used.format('y', 'y')}")
+    assert [world for _, world, _ in found] == ["gpu1", "gpu2"]
+    assert all(("args.cuda", True) in when for _, _, when in found)
+
+
+def test_yes_and_no_behind_several_conditions_keep_none() -> None:
+    """What holds only if both do says nothing of one alone."""
+    kept = "on = True if args.cuda and args.half else False\n"
+    assert mixed(f"{kept}if on:\n    z = x.cuda() + y.cuda()\nelif args.cuda:\n    z = x.cuda() + y\n") != []

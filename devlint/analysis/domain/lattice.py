@@ -26,6 +26,7 @@ from devlint.analysis.domain.values import (
     SOME_RANK,
     STRING,
     UNKNOWN,
+    Answer,
     Array,
     Class,
     Const,
@@ -84,12 +85,13 @@ class Loss:
     """Whether a join since the last reset lost a device; `either`: one of "cpu" and "cuda", so the program can do with
     both. `named`: whether what any join of the run lost named a device, or stood on two; `hidden`: whether a tensor
     that did not stand at `place` may have been lost, or its place. `behind`: the condition whose sides are being
-    joined, and the answer to it that gave the first. `counts_gpus`: that condition is an option about GPUs, so that
-    numbers may be those of GPUs. `indices`: where numbers of GPUs were reckoned from how many there are. `bounds`:
-    whether what two integers become lies between them, as behind a branch; of what stands for more than was seen
-    (items of a container, ways out of a loop) nobody knows. `bounded`: how often that was said. `files`: the names of
-    the files that the program has saved, on whatever way: who forgets the name of one forgets what it holds. `sides`:
-    what a path says on the one side and on the other of the condition whose sides are being joined."""
+    joined, and the answer to it that gave the first. `exact`: the whole condition hangs on that answer.
+    `counts_gpus`: that condition is an option about GPUs, so that numbers may be those of GPUs. `indices`: where
+    numbers of GPUs were reckoned from how many there are. `bounds`: whether what two integers become lies between
+    them, as behind a branch; of what stands for more than was seen (items of a container, ways out of a loop)
+    nobody knows. `bounded`: how often that was said. `files`: the names of the files that the program has saved, on
+    whatever way: who forgets the name of one forgets what it holds. `sides`: what a path says on the one side and
+    on the other of the condition whose sides are being joined."""
 
     __slots__ = (
         "lost",
@@ -98,6 +100,7 @@ class Loss:
         "hidden",
         "place",
         "behind",
+        "exact",
         "counts_gpus",
         "indices",
         "bounds",
@@ -114,6 +117,7 @@ class Loss:
         self.hidden = False
         self.place = ""
         self.behind: tuple[ChoiceKey, bool] | None = None
+        self.exact = False
         self.sides: tuple[Choice, Choice] | None = None
         self.counts_gpus = False
         self.indices: set[tuple[str, int, int]] = set()
@@ -261,7 +265,13 @@ class Loss:
                 return self._with_none(a, b) or UNKNOWN
         elif self.files and (self._names_file(a) or self._names_file(b)):
             self.lost = True
+        elif a.value.__class__ is bool and b.value.__class__ is bool and self.exact and self.behind is not None:
+            key, answer = self.behind
+            return Answer(key, answer if a.value else not answer)  # `True if args.cuda else False`
         return self._scalars(self._as_scalar(a), self._as_scalar(b))
+
+    def _answers(self, a: Answer, b: Answer) -> Value:
+        return a if (a.key, a.polarity) == (b.key, b.polarity) else BOOL
 
     def _devices(self, a: DeviceValue, b: DeviceValue) -> Value:
         if a.type == b.type and a.index == b.index:
@@ -483,4 +493,5 @@ _JOIN: dict[type, Any] = {
     Function: Loss._code,
     Class: Loss._code,
     Maybe: Loss._optionals,
+    Answer: Loss._answers,
 }

@@ -63,7 +63,7 @@ def fork(
     if choice.site is not None and (first is RAISE) is not (second is RAISE):
         machine.run.one_sided.add(choice.site.key)
     lost_before, loss.lost = loss.lost, False  # what a side has lost within itself lies behind another condition
-    loss.behind = behind(decision)
+    loss.behind, loss.exact = behind(decision), not decision.beside
     loss.sides = (decision.chosen(True), decision.chosen(False)) if decision.is_free else None
     loss.counts_gpus = counts_gpus(decision.key)
     signal = _rejoin(machine, frame, decision, first, second, first_delta, second_delta)
@@ -105,7 +105,7 @@ def either(
     if signal is not None or len(results) == 1:
         return next(iter(results.values()))
     before, machine.loss.lost = machine.loss.lost, False
-    machine.loss.behind = behind(decision)
+    machine.loss.behind, machine.loss.exact = behind(decision), not decision.beside
     machine.loss.counts_gpus = counts_gpus(decision.key)
     joined = machine.loss.values(results[True], results[False])
     machine.loss.behind, machine.loss.counts_gpus = None, False
