@@ -13,7 +13,10 @@ from devlint.analysis.domain.values import (
     SOME_RANK,
     UNKNOWN,
     Array,
+    Bound,
+    Class,
     External,
+    Function,
     Instance,
     Mapping,
     Sequence,
@@ -64,12 +67,18 @@ def compose(machine: Machine, value: Instance, call: Call) -> Value:
     """`Compose(transforms)(picture)`: one after the other."""
     steps = _steps(machine, value, call)
     given = call.argument(0, "img")
-    several = len(call.positional) != 1 or call.keywords or isinstance(given, (Sequence, Mapping))
-    if steps is None or given is None or several:
+    if steps is None or given is None or len(call.positional) != 1 or call.keywords:
         return UNKNOWN
     for step in steps:
+        if isinstance(given, (Sequence, Mapping)) and not _is_own(step):
+            return UNKNOWN  # those of `transforms.v2` take any structure
         given = call_value(machine, step, call.with_arguments([given]))
     return given
+
+
+def _is_own(step: Value) -> bool:
+    """Whether a transform is the program's own: a function, or an object of one of its classes."""
+    return isinstance(step, (Function, Bound)) or (isinstance(step, Instance) and isinstance(step.cls, Class))
 
 
 @method_models(f"{_TRANSFORMS}.RandomApply", "__call__", "forward")
