@@ -21,6 +21,8 @@ _SAME = {
     "torch.autograd.function.Function": "torch.autograd.Function",
     "torch.cuda.amp.autocast_mode.autocast": "torch.cuda.amp.autocast",
     "torch.nn.modules.module.Module": "torch.nn.Module",
+    "torch.ScriptModule": "torch.jit.ScriptModule",
+    "torch.jit._script.ScriptModule": "torch.jit.ScriptModule",
     "torch.nn.Module.nn": "torch.nn",
     "numpy.core.multiarray.array": "numpy.array",
 }
@@ -80,6 +82,7 @@ _WRAPPERS = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDa
 _NO_LOSSES = frozenset({"AdaptiveLogSoftmaxWithLoss"})
 
 LIGHTNING_MODULE = "lightning.pytorch.LightningModule"
+_MODULES = frozenset({"torch.nn.Module", "torch.jit.ScriptModule", LIGHTNING_MODULE})
 _CLOSED = frozenset(
     {
         "builtins.object",
@@ -92,6 +95,7 @@ _CLOSED = frozenset(
         "torch.utils.data.IterableDataset",
         "torch.autograd.Function",
         "torch.nn.Module",
+        "torch.jit.ScriptModule",
     }
 )
 _OF_TUPLES = frozenset(
@@ -156,7 +160,7 @@ def canonical(path: str) -> str:
 def is_module(path: str) -> bool:
     """Whether instances of a class outside the project are surely `nn.Module`s."""
     path = canonical(path)
-    if path == "torch.nn.Module" or path == LIGHTNING_MODULE:
+    if path in _MODULES:
         return True
     last = path.rpartition(".")[2]
     if last.endswith(("PreTrainedModel", "LightningModule", "ModelMixin")):
