@@ -159,6 +159,20 @@ PROJECTS = {
         "print(x, settings.count)\n",
         "settings.py": "count = 2\n",
     },
+    "what a program is no part of": {
+        "program.py": (
+            "import torch\nfrom zoo.helping import doubled\n"
+            "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+            "kept = torch.ones(2, device=device)\nif __package__ is None:\n"
+            "    kept = kept + torch.ones(2)  # DEV303: gpu1 gpu2\nprint(doubled(kept))\n"
+        ),
+        "zoo/__init__.py": "",
+        "zoo/helping.py": (
+            "import importlib\nmaking = importlib.import_module('.making', __package__)\n"
+            "def doubled(x):\n    return x + making.ones() if __package__ is None else x + x\n"
+        ),
+        "zoo/making.py": "import torch\ndef ones():\n    return torch.ones(2)\n",
+    },
 }
 
 

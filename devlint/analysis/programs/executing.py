@@ -177,6 +177,8 @@ def run_body(machine: Machine, namespace: Namespace) -> bool:
     """Run the statements of a file; tells whether it came to the end."""
     frame = Frame(namespace.names, None, namespace, machine.tick())
     namespace.names.setdefault("__name__", const(namespace.name))
+    package = None if namespace.name == "__main__" else namespace.package  # of several the last part alone
+    namespace.names.setdefault("__package__", const(package))
     came_through = True
     for cell in _cells(machine.project, namespace):
         rest = iter(cell)
