@@ -164,7 +164,7 @@ PROJECTS = {
             "import torch\nfrom zoo.helping import doubled\n"
             "device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
             "kept = torch.ones(2, device=device)\nif __package__ is None:\n"
-            "    kept = kept + torch.ones(2)  # DEV303: gpu1 gpu2\nprint(doubled(kept))\n"
+            "    kept = kept + torch.ones(2)  # DEV301: gpu1 gpu2\nprint(doubled(kept))\n"
         ),
         "zoo/__init__.py": "",
         "zoo/helping.py": (
