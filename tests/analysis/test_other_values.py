@@ -217,3 +217,14 @@ def test_another_gpu_is_given_for_a_default_that_no_world_has(
     assert "DEV101" in {one.code for one in found}
     behind = [(str(one.when[0].condition), one.worlds) for one in found if one.code == "DEV302" and one.when]
     assert behind == ([(f"args.{name} == {instead}", ("gpu1", "gpu2"))] if instead else [])
+
+
+def test_each_way_of_several_is_tried_with_its_value(tmp_path: Path) -> None:
+    """Any other value would leave open which of them is gone."""
+    ways = "".join(
+        f"elif args.kind == '{kind}':\n    rows = rows + torch.rand(2, 3)\n" for kind in ("normal", "even", "poisson")
+    )
+    text = PROGRAM[: PROGRAM.index("for epoch")] + f"if args.kind == 'none':\n    pass\n{ways}print(rows.sum())\n"
+    found = _check(text, tmp_path)
+    asked = [" ".join(part.condition for part in one.when) for one in found]
+    assert asked == [f"args.kind == '{kind}'" for kind in ("normal", "even", "poisson")]

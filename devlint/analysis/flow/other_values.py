@@ -121,10 +121,28 @@ def _may_be_other(path: str, default: Const) -> bool:
 def note_other_way(machine: Machine, node: ir.If | ir.Conditional, answer: bool, frame: Frame) -> None:
     """Note that the defaults of options gave a condition this answer, where it has another, too."""
     machine.entry.ways_taken.add((node, answer))
-    if _looks_on(machine):
-        values = _values_for(machine, node.test, not answer, frame)
-        if values and _concerns_devices(node.orelse if answer else node.body, frame):
-            note(machine, OtherWay(values, ((node, not answer),), machine.site(node.test, frame)))
+    if not _looks_on(machine):
+        return
+    values = _values_for(machine, node.test, not answer, frame)
+    side = node.orelse if answer else node.body
+    if values and ANOTHER in values.values() and isinstance(side, list) and len(side) == 1:
+        if isinstance(side[0], ir.If) and _note_in_turn(machine, side[0], frame):
+            return
+    if values and _concerns_devices(side, frame):
+        note(machine, OtherWay(values, ((node, not answer),), machine.site(node.test, frame)))
+
+
+def _note_in_turn(machine: Machine, node: ir.If, frame: Frame) -> bool:
+    """Note what an `elif` asks an option for that is not its default: a value of its own leads there, where any other
+    would leave open which of these ways is gone. Tells whether it asks for one."""
+    values = _values_for(machine, node.test, True, frame)
+    if not values or ANOTHER in values.values():
+        return False
+    if _concerns_devices(node.body, frame):
+        note(machine, OtherWay(values, ((node, True),), machine.site(node.test, frame)))
+    if len(node.orelse) == 1 and isinstance(node.orelse[0], ir.If):
+        _note_in_turn(machine, node.orelse[0], frame)
+    return True
 
 
 def note_other_cases(machine: Machine, node: ir.Match, subject: Value, frame: Frame) -> None:
