@@ -14,6 +14,7 @@ _TORCH_FILES = {
     "torch.linalg": "mathematics",
     "torch.fft": "mathematics",
     "torch.special": "mathematics",
+    "torch.signal": "mathematics",
     "torch.cuda": "devices",
     "torch.accelerator": "devices",
     "torch.amp": "devices",

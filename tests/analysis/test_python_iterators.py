@@ -45,6 +45,30 @@ a = found[0]  #= gpu
 b = found[1]  #= cpu ?
 n = found[2]  #= None
 """,
+    "types in brackets": """
+import asyncio
+import collections
+from typing import Generic, TypedDict, TypeVar
+T = TypeVar("T")
+class Box(Generic[T]):
+    def __init__(self, inside: T) -> None:
+        self.inside = inside
+class Batch(TypedDict):
+    rows: torch.Tensor
+kept = dict[str, list[torch.Tensor]]()
+kept.setdefault("x", []).append(there)
+a = kept["x"][0]  #= gpu
+b = Box[torch.Tensor](here).inside  #= cpu
+grouped = collections.defaultdict[str, list[torch.Tensor]](list)
+grouped["y"].append(there)
+c = grouped["y"][0]  #= gpu
+d = Batch(rows=there)["rows"]  #= gpu
+async def hand_over():
+    rows = asyncio.Queue[torch.Tensor]()
+    await rows.put(there)
+    return await rows.get()
+e = asyncio.run(hand_over())  #= gpu
+""",
     "a map that nobody asks for its items": """
 calls = []
 def kept(part):

@@ -1,4 +1,4 @@
-"""Queues between threads: what is put is taken again."""
+"""Queues between threads and between tasks: what is put is taken again."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 QUEUE: Final = "queue.Queue"
 
 
-@models("queue.Queue", "queue.SimpleQueue")
+@models("queue.Queue", "queue.SimpleQueue", "asyncio.Queue")
 def queue(machine: Machine, call: Call) -> Value:
     """`Queue()`."""
     return _queue(machine, call, False)
 
 
-@models("queue.LifoQueue", "queue.PriorityQueue")
+@models("queue.LifoQueue", "queue.PriorityQueue", "asyncio.LifoQueue", "asyncio.PriorityQueue")
 def other_queue(machine: Machine, call: Call) -> Value:
     """Queues that give something else than what was put first."""
     return _queue(machine, call, True)

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
 
+_TYPED_DICTS: Final = frozenset({"typing.TypedDict", "typing_extensions.TypedDict"})
 ELSEWHERE: Final = "built elsewhere"
 """A property of classes whose metaclass may build them in a way of its own."""
 
@@ -425,6 +426,8 @@ def call_class(machine: Machine, value: Class, call: Call) -> Value:
         from devlint.analysis.python.enumerations import by_value
 
         return by_value(machine, value, call) if call.positional or call.keywords else Instance(value)
+    if not _TYPED_DICTS.isdisjoint(external_bases(value)):
+        return call_value(machine, External("builtins.dict"), call)
     from devlint.analysis.python.metaclasses import attribute_of_metaclass
 
     caller = attribute_of_metaclass(value, "__call__") if value.properties else None

@@ -26,6 +26,7 @@ from devlint.analysis.domain.values import (
     is_none,
 )
 from devlint.analysis.python.classes import ELSEWHERE
+from devlint.analysis.python.metaclasses import METACLASS
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -137,12 +138,14 @@ def each_member(cls: Class) -> Iteration | None:
 
 @on(ITEM, Class)
 def class_item(machine: Machine, value: Class, index: Value, node: ir.Node, frame: Frame) -> Value:
-    """`E["name"]`: the member of that name; `C[T]` says something of types."""
+    """`E["name"]`: the member of that name; `C[T]` is called as `C` is."""
     name = constant(index)
     own = find(value, "__class_getitem__")
     if own is not None and isinstance(own[0], Function):
         return call_value(machine, Bound(own[0], value), Call([index], {}, node, frame))
-    if not is_enumeration(value) or name is ...:
+    if not is_enumeration(value):
+        return UNKNOWN if METACLASS in value.properties else value  # types in brackets change nothing
+    if name is ...:
         return UNKNOWN
     known = members(value)
     if isinstance(name, str) and name in known.items:

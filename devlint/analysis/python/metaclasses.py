@@ -11,7 +11,7 @@ from devlint.analysis.domain.ancestry import external_bases, find, mro
 from devlint.analysis.domain.values import Bound, Class, External, Function, Value
 from devlint.analysis.python.classes import ELSEWHERE
 
-_METACLASS: Final = "metaclass"
+METACLASS: Final = "metaclass"
 _PLAIN: Final = ("abc.ABCMeta", "builtins.type")
 _BASES: Final = (*_PLAIN, "builtins.object")
 _MAKES_OTHERS: Final = ("__new__", "__init__", "__prepare__", "__getattribute__", "__getattr__", "__setattr__")
@@ -23,7 +23,7 @@ def take_metaclass(cls: Class, metaclass: Value) -> None:
         return
     known = isinstance(metaclass, Class) and all(path in _BASES for path in external_bases(metaclass))
     if known and not any(find(metaclass, name) for name in _MAKES_OTHERS):
-        cls.properties[_METACLASS] = metaclass
+        cls.properties[METACLASS] = metaclass
     else:
         cls.properties[ELSEWHERE] = True
 
@@ -36,13 +36,13 @@ def inherit_metaclass(cls: Class) -> None:
     for base in mro(cls)[1:]:
         if isinstance(base, Class) and base.properties.get(ELSEWHERE):
             cls.properties[ELSEWHERE] = True
-        elif isinstance(base, Class) and _METACLASS in base.properties:
-            cls.properties.setdefault(_METACLASS, base.properties[_METACLASS])
+        elif isinstance(base, Class) and METACLASS in base.properties:
+            cls.properties.setdefault(METACLASS, base.properties[METACLASS])
 
 
 def metaclass_of(cls: Class) -> Class | None:
     """The metaclass of a class, where the program has one of its own for it."""
-    metaclass = cls.properties.get(_METACLASS)
+    metaclass = cls.properties.get(METACLASS)
     return metaclass if isinstance(metaclass, Class) else None
 
 

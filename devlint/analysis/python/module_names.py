@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import attribute
 from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, ITEM, on
@@ -14,6 +14,19 @@ if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
     from devlint.syntax import ir
+
+
+_GENERIC: Final = frozenset(
+    {
+        *(f"builtins.{name}" for name in "dict list set frozenset tuple".split()),
+        *(f"collections.{name}" for name in "defaultdict OrderedDict deque Counter ChainMap".split()),
+        *(f"queue.{name}" for name in "Queue LifoQueue PriorityQueue SimpleQueue".split()),
+        *(f"asyncio.{name}" for name in "Queue LifoQueue PriorityQueue".split()),
+        *(f"torch.utils.data.{name}" for name in "DataLoader Subset ConcatDataset ChainDataset".split()),
+        *("functools.partial", "functools.cached_property", "contextvars.ContextVar"),
+    }
+)
+"""Classes of libraries that take types in brackets, which change nothing."""
 
 
 def names_of_module(value: ModuleValue | External) -> Value:
@@ -47,7 +60,10 @@ def assign_attribute_of_module(
 
 @on(ITEM, External)
 def item_of_external(machine: Machine, value: External, index: Value, node: ir.Node, frame: Frame) -> Value:
-    """`torchvision.models.__dict__["resnet18"]`: the member of that name; of other objects nothing is known."""
+    """`torchvision.models.__dict__["resnet18"]`: the member of that name; `dict[str, int]` is called as `dict` is; of
+    other objects nothing is known."""
+    if value.path in _GENERIC:
+        return value
     owner, _, last = value.path.rpartition(".")
     name = text_of(index)
     return UNKNOWN if last != "__dict__" or name is None else attribute(machine, External(owner), name, node, frame)

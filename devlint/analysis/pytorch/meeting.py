@@ -15,7 +15,7 @@ from devlint.analysis.pytorch.assumed_places import is_moved_at_once, stays_with
 from devlint.analysis.pytorch.devices import source_text
 from devlint.analysis.pytorch.placeholders import is_untouched
 from devlint.analysis.pytorch.results import is_any_content, loaded_tensor
-from devlint.analysis.pytorch.roots import made_in_entry, taken_abroad, trace_root, unmoved_owner
+from devlint.analysis.pytorch.roots import is_handed_around, made_in_entry, taken_abroad, trace_root, unmoved_owner
 from devlint.analysis.pytorch.staleness import stale_ones
 from devlint.analysis.pytorch.straying import note_stray, was_lost
 from devlint.analysis.signals import Crash
@@ -256,6 +256,7 @@ def clash(
             kind = "module-input"
         elif kind == "mixed":
             root = _named_despite(tensor, operands, frame, root) or root
+            root = machine.site(node, frame) if is_handed_around(machine, operands, frame, root) else root
         if root.key in told or (told and kind != "factory"):
             continue
         told.add(root.key)

@@ -9,6 +9,7 @@ from devlint.analysis.dispatch import Callback
 from devlint.analysis.domain.origins import Origin
 from devlint.analysis.domain.values import POISON, Array, Instance, Mapping, Sequence, Tensor, Value
 from devlint.analysis.events import CauseKind, Site
+from devlint.analysis.forms import reach
 from devlint.analysis.pytorch.modules import registered
 from devlint.analysis.pytorch.staleness import is_stale
 from devlint.analysis.running import Activation
@@ -98,6 +99,19 @@ def trace_root(
     if outermost.call.frame.namespace is passed.call.frame.namespace:
         passed = outermost  # the call of the module, where what stands between is in sight, too
     return ("module-input" if passed.is_forward else "mixed"), machine.site(passed.call.node, passed.call.frame)
+
+
+def is_handed_around(machine: Machine, operands: Iterable[tuple[Tensor, P]], frame: Frame, root: Site) -> bool:
+    """Whether the file of `root` has called a function that it can only have been given, with what all came from
+    elsewhere: the handler of an event, say. Who wrote the function knows what it gets."""
+    path = frame.namespace.path
+    if root.path == path or path in reach(machine.project, root.path):
+        return False
+    for tensor, _ in operands:
+        origin = tensor.origin
+        if origin is None or origin.site.path == root.path or not _passing(machine, tensor, origin):
+            return False
+    return True
 
 
 def _enters_module(activation: Activation) -> bool:
