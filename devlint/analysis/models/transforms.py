@@ -22,6 +22,7 @@ from devlint.analysis.domain.values import (
     constant,
 )
 from devlint.analysis.models.compiling import is_known_example
+from devlint.analysis.pytorch.meeting import Part, meet
 from devlint.analysis.pytorch.results import derived
 
 if TYPE_CHECKING:
@@ -160,11 +161,24 @@ def _mapped(machine: Machine, function: Value, tree: Value, call: Call, is_wante
 # -- functions that call another one at once
 
 
-def _at_once(form: str, of_inputs: bool = False) -> Model:
+def _meet_directions(machine: Machine, points: Value | None, directions: Value | None, call: Call) -> None:
+    """A direction goes through the same operations as the point that it belongs to."""
+    if isinstance(points, Sequence) and isinstance(directions, Sequence):
+        for point, direction in zip(points.items, directions.items, strict=False):
+            _meet_directions(machine, point, direction, call)
+    elif isinstance(points, Tensor) and isinstance(directions, Tensor):
+        parts = [Part(points, "strict", name="the point"), Part(directions, "strict", name="the direction")]
+        meet(machine, parts, "jvp", call.node, call.frame, "torch.mul")
+
+
+def _at_once(form: str, of_inputs: bool = False, of_outputs: bool = False) -> Model:
     def called(machine: Machine, call: Call) -> Value:
         """`torch.autograd.functional.jacobian(f, inputs)`: calls `f` with the inputs."""
         inputs = call.argument(1, "inputs") or call.keywords.get("primals")
         result = _called(machine, call.argument(0, "func") or UNKNOWN, inputs, call)
+        if form == "both":
+            directions = call.given(2, "v") or call.keywords.get("tangents")
+            _meet_directions(machine, result if of_outputs else inputs, directions, call)
         source = inputs if of_inputs else result
         known = isinstance(source, Tensor) and isinstance(inputs, Tensor)
         other = derived(source, None) if known and isinstance(source, Tensor) else UNKNOWN
@@ -175,8 +189,9 @@ def _at_once(form: str, of_inputs: bool = False) -> Model:
 
 for _name in ("jacobian", "hessian"):
     models(f"torch.autograd.functional.{_name}")(_at_once("derivative"))
-for _name in ("vjp", "vhp", "hvp"):
+for _name in ("vhp", "hvp"):
     models(f"torch.autograd.functional.{_name}")(_at_once("both", of_inputs=True))
+models("torch.autograd.functional.vjp")(_at_once("both", of_inputs=True, of_outputs=True))
 models("torch.autograd.functional.jvp", "torch.func.jvp")(_at_once("both"))
 
 
