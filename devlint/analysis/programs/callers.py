@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from devlint.analysis.domain.values import Function, Value
 from devlint.analysis.memo import memoized
 from devlint.syntax import ir
-from devlint.syntax.walk import dotted, last_name, walk
+from devlint.syntax.walk import dotted, last_name, names_cpu, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -138,8 +138,9 @@ def moved_at_once(project: Project, function: ir.Function) -> frozenset[ir.Node]
 
 
 def _moves(call: ir.Call) -> bool:
-    """Whether a call is `.cuda()`, or `.to(...)` with a device by its name."""
+    """Whether a call is `.cuda()`, or `.to(...)` with a device by its name; what goes to the CPU was elsewhere."""
     name = call.function.name if isinstance(call.function, ir.Attribute) else ""
     if name != "to" or not call.args:
         return name == "cuda"
-    return last_name(call.args[0]).endswith("device") or isinstance(call.args[0], ir.Const)
+    target = call.args[0]
+    return last_name(target).endswith("device") or (isinstance(target, ir.Const) and not names_cpu(target))
