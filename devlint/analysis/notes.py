@@ -35,6 +35,8 @@ class Places:
     """How options are called that take no name of a device."""
     doubted: set[Place] = field(default_factory=set)
     """Of the defaults of options the devices that are used elsewhere only if they are there, as the program asks."""
+    handed_texts: set[Place] = field(default_factory=set)
+    """Where texts stand that became an attribute of what is not known, which may make a handle of them."""
     gpu_numbers: set[Place] = field(default_factory=set)
     """Where an option for the number of a GPU was read."""
     ranks: set[Place] = field(default_factory=set)

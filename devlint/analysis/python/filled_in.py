@@ -73,6 +73,8 @@ def opened(machine: Machine, value: Value, target: ir.Attribute | ir.Subscript, 
 def _filled(machine: Machine, value: Value, key: str, new: Value, expression: ir.Expr, frame: Frame) -> FilledIn:
     assert isinstance(value, Unknown)
     made = FilledIn(value.path, value.named, {key: new})
+    if key.startswith(".") and isinstance(new, Const) and new.site is not None:
+        machine.places.handed_texts.add(new.site.key)
     _stand_in(machine, value, made, expression, frame, _MOST_CALLERS)
     return made
 

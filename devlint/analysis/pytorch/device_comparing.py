@@ -46,6 +46,8 @@ def compare_devices(machine: Machine, symbol: str, left: Value, right: Value, no
     if isinstance(other, DeviceValue) and device.type != other.type and "?" not in (device.type, other.type):
         return const(symbol == "!=")
     if isinstance(other, Const) and isinstance(other.value, str) and device.type != "?":
+        if other.site is not None and other.site.key in machine.places.handed_texts:
+            return BOOL
         parsed = parse_device(other.value)
         if parsed is not None and parsed[0] == device.type and parsed[1] in (None, device.index):
             _compared(machine, "string", symbol, node, frame, True, swapped)
