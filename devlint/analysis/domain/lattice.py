@@ -91,7 +91,8 @@ class Loss:
     them, as behind a branch; of what stands for more than was seen (items of a container, ways out of a loop)
     nobody knows. `bounded`: how often that was said. `files`: the names of the files that the program has saved, on
     whatever way: who forgets the name of one forgets what it holds. `sides`: what a path says on the one side and
-    on the other of the condition whose sides are being joined."""
+    on the other of the condition whose sides are being joined. `parameters`: what two of them have become in this join,
+    by their identities: an attribute and an item of a list that were one are one afterwards."""
 
     __slots__ = (
         "lost",
@@ -107,9 +108,11 @@ class Loss:
         "bounded",
         "files",
         "sides",
+        "parameters",
     )
 
     def __init__(self) -> None:
+        self.parameters: dict[tuple[int, int], tuple[Tensor, Tensor, Tensor]] | None = None
         self.files: set[Any] = set()
         self.lost = False
         self.either = False
@@ -293,6 +296,15 @@ class Loss:
     def _tensors(self, a: Tensor, b: Tensor) -> Value:
         if (a.size == 0) is not (b.size == 0):
             return b if a.size == 0 else a  # an empty one keeps the place for what the other side puts there
+        if self.parameters is not None and a.is_parameter and b.is_parameter:
+            pair = (id(a), id(b)) if id(a) < id(b) else (id(b), id(a))
+            known = self.parameters.get(pair)
+            if known is None:
+                known = self.parameters[pair] = (self._joined(a, b), a, b)
+            return known[0]
+        return self._joined(a, b)
+
+    def _joined(self, a: Tensor, b: Tensor) -> Tensor:
         if a.device != b.device:
             if POISON in (a.device, b.device):
                 return b if a.device == POISON else a  # a way on which the program has failed leads no further

@@ -66,7 +66,9 @@ def fork(
     loss.behind, loss.exact = behind(decision), not decision.beside
     loss.sides = (decision.chosen(True), decision.chosen(False)) if decision.is_free else None
     loss.counts_gpus = counts_gpus(decision.key)
+    around, loss.parameters = loss.parameters, {}
     signal = _rejoin(machine, frame, decision, first, second, first_delta, second_delta)
+    loss.parameters = around
     if signal is not RAISE:
         machine.run.thrown = None
     loss.behind, loss.sides, loss.counts_gpus = None, None, False
