@@ -644,3 +644,48 @@ def test_yes_and_no_behind_several_conditions_keep_none() -> None:
     """What holds only if both do says nothing of one alone."""
     kept = "on = True if args.cuda and args.half else False\n"
     assert mixed(f"{kept}if on:\n    z = x.cuda() + y.cuda()\nelif args.cuda:\n    z = x.cuda() + y\n") != []
+
+
+FUNCTIONS = """\
+class Adding:
+    def there(self, x):
+        return x + y.cuda()
+    def here(self, x):
+        return x + y
+    @staticmethod
+    def far(x):
+        return x + y.cuda()
+def there(x):
+    return x + y.cuda()
+def here(x):
+    return x + y
+adding = Adding()
+"""
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "f = there if args.cuda else here",
+        "f = adding.there if args.cuda else adding.here",
+        "f = adding.far if args.cuda else here",
+        "if not args.cuda:\n    f = here\nelse:\n    f = adding.there",
+        "def choose():\n    if args.cuda:\n        return there\n    else:\n        return here\nf = choose()",
+        "f = there if args.cuda and not args.half else adding.there if args.cuda else here",
+    ],
+)
+def test_one_of_two_functions_is_called_by_the_answer(chosen: str) -> None:
+    moved = "if args.cuda:\n    x = x.cuda()\n"
+    assert mixed(f"{FUNCTIONS}{chosen}\n{moved}z = f(x)\n") == []
+    found = mixed(f"{FUNCTIONS}{chosen}\nz = f(x)\n")
+    assert {world for _, world, _ in found} == {"gpu1", "gpu2"}
+
+
+def test_one_of_two_functions_gives_what_both_give() -> None:
+    """Though nobody can say which, and no answer is worth a run."""
+    text = FUNCTIONS + "import elsewhere\nf = there if elsewhere.fast else adding.far\nz = f(x.cuda()) + y\n"
+    assert {world for _, world, _ in mixed("if torch.cuda.is_available():\n" + _indented(text))} == {"gpu1", "gpu2"}
+
+
+def _indented(text: str) -> str:
+    return "".join(f"    {line}\n" for line in text.splitlines())

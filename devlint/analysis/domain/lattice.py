@@ -28,6 +28,7 @@ from devlint.analysis.domain.values import (
     UNKNOWN,
     Answer,
     Array,
+    Bound,
     Class,
     Const,
     DeviceValue,
@@ -223,6 +224,8 @@ class Loss:
                 return optional
         if kind in (Const, Scalar) and other in (Const, Scalar):
             return self._scalars(self._as_scalar(a), self._as_scalar(b))
+        if kind in _CALLED and other in _CALLED and _callables(a) and _callables(b):
+            return self._code(a, b)
         if kind is OneOf or other is OneOf:
             member = self._members(a, b)
             if member is not None:
@@ -442,9 +445,19 @@ class Loss:
         return Array(rank, source, a.may_be_number or b.may_be_number)
 
     def _code(self, a: Value, b: Value) -> Value:
+        """One of two functions or classes behind a condition: a call takes it by the answer to that."""
+        if _is_same_code(a, b):
+            return a
         self.lost = True
         self.hidden = self.hidden or self._may_stray(a)
-        return UNKNOWN
+        if self.behind is None or not self.exact or (isinstance(a, OneOf) and isinstance(b, OneOf)):
+            return UNKNOWN
+        key, answer = self.behind
+        first, rest, holds = (b, a, not answer) if isinstance(a, OneOf) else (a, b, answer)
+        options = [first, *_callables(rest)]
+        if len(options) > _MOST_CALLED or (isinstance(rest, OneOf) and not rest.asked):
+            return UNKNOWN
+        return OneOf(options, asked=[Answer(key, holds), *(rest.asked if isinstance(rest, OneOf) else ())])
 
     def _may_stray(self, value: Value) -> bool:
         """Whether a value is a tensor that does not stand at `place`, or may hold one that nothing else does."""
@@ -460,6 +473,26 @@ class Loss:
 
 
 _DISTINCT: Final = (LOST_DEVICE, PRESENT)
+
+
+_CALLED: Final = frozenset({Function, Bound, Class, OneOf})
+_MOST_CALLED: Final = 3
+"""Of so many functions behind conditions it is kept which they are."""
+
+
+def _callables(value: Value) -> list[Value]:
+    """The functions and classes of which a value is one; none if it is something else."""
+    if isinstance(value, OneOf):
+        return value.options if not value.open and all(map(_callables, value.options)) else []
+    return [value] if isinstance(value, (Function, Bound, Class)) else []
+
+
+def _is_same_code(a: Value, b: Value) -> bool:
+    if isinstance(a, OneOf) and isinstance(b, OneOf):
+        return len(a.options) == len(b.options) and all(map(_is_same_code, a.options, b.options))
+    if isinstance(a, Bound) and isinstance(b, Bound):
+        return a.function is b.function and a.receiver is b.receiver
+    return a is b
 
 
 def _options(value: Value) -> list[Instance]:
@@ -506,4 +539,5 @@ _JOIN: dict[type, Any] = {
     Class: Loss._code,
     Maybe: Loss._optionals,
     Answer: Loss._answers,
+    Bound: Loss._code,
 }
