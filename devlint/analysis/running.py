@@ -89,7 +89,9 @@ class Run:
         self.budget = budget
         self.limit = limit or budget
         self.contexts: dict[ir.Function, tuple[int, int, int]] = {}
-        """How often functions were run in this run, the steps that they took, and those of them in descents."""
+        """How often functions were run in this phase, the steps that they took, and those of them in descents."""
+        self.phases: dict[tuple[ir.Node, ...], dict[ir.Function, tuple[int, int, int]]] = {}
+        """The same for each phase, by the calls that began it."""
         self.latest: dict[ir.Function, int] = {}
         """When each function was last called by another than itself."""
         self.memo: dict[Any, Any] = {}

@@ -119,7 +119,7 @@ def test_cost_is_linear_in_size() -> None:
     by_size = [steps(long_program(size)) for size in (300, 600, 1200)]
     assert by_size[1] < 2.2 * by_size[0]
     assert by_size[2] < 2.2 * by_size[1]
-    by_depth = [steps(deep_program(depth)) for depth in (12, 16, 20)]
+    by_depth = [steps(deep_program(depth)) for depth in (12, 20, 28)]
     assert by_depth[2] - by_depth[1] <= 1.1 * (by_depth[1] - by_depth[0])
 
 
@@ -439,3 +439,24 @@ def test_a_program_keeps_its_limit_behind_an_import() -> None:
     files = {"/program.py": program, "/helper.py": "y = 1\n"}
     sources = {path: read_source(Path(path), path, text.encode()) for path, text in files.items()}
     assert worlds(analyse(Project(Path("/"), sources), paths=["/program.py"]), MixedDevices) == {"gpu1", "gpu2"}
+
+
+@pytest.mark.parametrize("called", ["main()", "train()\ntest()"])
+def test_what_is_tested_after_training_is_run(called: str) -> None:
+    """The contexts in which training has called the network leave those of the test."""
+    rows = "".join(f"    x = x * {n} + x\n" for n in range(80))
+    steps = "".join(f"    kept.append(net(torch.zeros({n + 1}, device=device)))\n" for n in range(20))
+    text = (
+        "import torch\n"
+        "device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
+        "weight = torch.ones(1, device=device)\n"
+        "kept = []\n"
+        f"def net(x):\n{rows}    return x * weight\n"
+        f"def train():\n{steps}"
+        "def test():\n    print(net(torch.zeros(3)))\n"
+        "def main():\n    train()\n    test()\n"
+        f"{called}\n"
+    )
+    analysis = run(text)
+    assert analysis.statistics["cut: contexts"]
+    assert worlds(analysis, MixedDevices) == {"gpu1", "gpu2"}

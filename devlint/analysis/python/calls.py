@@ -51,9 +51,10 @@ if TYPE_CHECKING:
 MAX_DEPTH = 24
 MAX_SAME_ON_STACK = 3
 MAX_DESCENT = 9
-MAX_CONTEXTS = 12
+MAX_CONTEXTS = 6
 MIN_STEPS_CONTEXTS = 400
-SHARE_OF_CONTEXTS = 5
+SHARE_OF_CONTEXTS = 8
+MAX_DEPTH_OF_PHASES = 2
 MAX_STEPS_ABROAD = 500
 
 
@@ -79,9 +80,9 @@ def invoke(
     """Run a user function with these arguments.
 
     Bounded: depth 24, the same function three times on the stack (nine times on the way down a structure or a count),
-    12 distinct contexts of a function in one run (more where they took 400 steps or a fifth of the run's budget at most
-    together), 500 steps in other files than the one that is entered by protocol; past that the result is CUT. A call in
-    a context that was seen with an unchanged heap is answered from memory.
+    6 distinct contexts of a function in one phase of a run (more where they took 400 steps or an eighth of the run's
+    budget at most together), 500 steps in other files than the one that is entered by protocol; past that the result is
+    CUT. A call in a context that was seen with an unchanged heap is answered from memory.
     """
     home = machine.run.home
     if home is not None and arguments.frame.namespace.path == home and function.frame.namespace.path != home:
@@ -210,16 +211,25 @@ def _run_body(machine: Machine, frame: Frame, activation: Activation, descends: 
     depth = len(machine.run.stack), len(machine.run.activations)
     machine.run.stack.append(node)
     machine.run.activations.append(activation)
-    guards = machine.run.guards
+    guards, contexts = machine.run.guards, machine.run.contexts
+    if depth[0] < MAX_DEPTH_OF_PHASES and not machine.run.protocol:
+        _begin_phase(machine)
     try:
         return machine.block(node.body.statements, frame)
     finally:
         del machine.run.stack[depth[0] :], machine.run.activations[depth[1] :]
-        machine.run.guards = guards
+        machine.run.guards, machine.run.contexts = guards, contexts
         if leaves and machine.run.left_at is not None:
             machine.run.abroad += machine.run.steps - machine.run.left_at
             machine.run.left_at = None
         _count_context(machine, node, machine.run.steps - began_at, descended, descends)
+
+
+def _begin_phase(machine: Machine) -> None:
+    """What a program trains, and what it tests afterwards, are counted apart: each of its calls, and of those of the
+    function that does the rest, has contexts of its own."""
+    phase = tuple(activation.call.node for activation in machine.run.activations)
+    machine.run.contexts = machine.run.phases.setdefault(phase, {})
 
 
 def _count_context(machine: Machine, node: ir.Function, steps: int, before: int, descends: bool) -> None:
