@@ -228,3 +228,50 @@ def test_each_way_of_several_is_tried_with_its_value(tmp_path: Path) -> None:
     found = _check(text, tmp_path)
     asked = [" ".join(part.condition for part in one.when) for one in found]
     assert asked == [f"args.kind == '{kind}'" for kind in ("normal", "even", "poisson")]
+
+
+REQUIRED = """\
+import argparse
+import torch
+from torch import nn
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--net", required=True)
+parser.add_argument("--gpu", action="store_true")
+args = parser.parse_args()
+if args.net == "deep":
+    net = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
+elif args.net == "wide":
+    net = nn.Linear(3, 3)
+else:
+    raise SystemExit("unknown")
+rows = torch.rand(2, 3)
+if args.gpu:
+    net{moved}
+    rows = rows.cuda()
+print(net(rows))
+"""
+
+
+@pytest.mark.parametrize("moved", [".eval()", ".cuda()"])
+def test_of_an_option_that_must_be_given_one_value_is_tried(moved: str, tmp_path: Path) -> None:
+    """Of all networks together nothing is known."""
+    found = _check(REQUIRED.format(moved=moved), tmp_path)
+    assert [one.code for one in found if one.severity != "advice"] == ([] if moved == ".cuda()" else ["DEV302"])
+
+
+def test_a_program_of_many_networks_comes_to_its_end(tmp_path: Path) -> None:
+    """Where all that an option may be takes more steps than there are, one of them is taken."""
+    names = [f"net{n}" for n in range(40)]
+    layers = "".join(f"        self.part{n} = nn.Linear(3, 3)\n" for n in range(90))
+    classes = "".join(
+        f"class {name.title()}(nn.Module):\n    def __init__(self):\n        super().__init__()\n{layers}"
+        "    def forward(self, x):\n        return self.part0(x)\n"
+        for name in names
+    )
+    (tmp_path / "nets.py").write_text("from torch import nn\n" + classes)
+    chain = "".join(f"elif args.net == '{name}':\n    net = nets.{name.title()}()\n" for name in names)
+    text = REQUIRED.format(moved=".eval()").replace("import torch\n", "import torch\nimport nets\n")
+    start, end = text.index("if args.net"), text.index("else:\n")
+    found = _check(text[:start] + chain[2:] + text[end:], tmp_path)
+    assert [one.code for one in found] == ["DEV302"]

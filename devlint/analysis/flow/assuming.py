@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
 from devlint.analysis.flow.choices import ChoiceKey
-from devlint.analysis.flow.option_names import are_independent, asks_for_gpu, is_gpu_option
+from devlint.analysis.flow.option_names import are_independent, asks_for_gpu, is_gpu_option, option_of
 from devlint.analysis.running import ON_THE_CPU
 
 if TYPE_CHECKING:
@@ -36,6 +36,16 @@ def on_a_gpu(machine: Machine, asked: Iterable[ChoiceKey]) -> dict[ChoiceKey, bo
         key: asks_for_gpu(key, True) for key in asked if isinstance(key, str) and is_gpu_option(key)
     }
     return {**usual(machine, asked), **gpu}
+
+
+def one_of_each(machine: Machine) -> dict[ChoiceKey, bool]:
+    """For options that have to be given one of the values that the program asks for: `args.net == "vgg"`."""
+    chosen: dict[str, ChoiceKey] = {}
+    for key in sorted(key for key in machine.run.asked if isinstance(key, str) and " == " in key):
+        name = option_of(key)
+        if name and not is_gpu_option(name) and machine.run.unless_given.get(key) is None:
+            chosen.setdefault(name, key)
+    return dict.fromkeys(chosen.values(), True)
 
 
 def joint(machine: Machine, asked: list[ChoiceKey]) -> list[dict[ChoiceKey, bool]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.domain.values import Const, Unknown, Value
 
@@ -38,6 +40,8 @@ def follows(machine: Machine, known: Mapping[ChoiceKey, bool], key: str) -> bool
             answers = [known[part] is needed if part in known else None for part, needed in parts.items()]
             return (not met) if False in answers else None if None in answers else met
     for other, holds in known.items():
+        if holds and isinstance(other, str) and excludes(other, key):
+            return False
         for table, met in tables:
             parts = table.get(other) if isinstance(other, str) else None
             if parts is None or key not in parts:
@@ -47,6 +51,17 @@ def follows(machine: Machine, known: Mapping[ChoiceKey, bool], key: str) -> bool
             if all(known.get(part) is needed for part, needed in parts.items() if part != key):
                 return not parts[key]  # the others are as they must be, and not all are
     return None
+
+
+@lru_cache(maxsize=4096)
+def excludes(one: str, other: str) -> bool:
+    """Whether two conditions ask one thing whether it is this text or number and that: `args.net == "vgg"`."""
+    asked, _, first = one.partition(" == ")
+    same, _, second = other.partition(" == ")
+    return asked == same and first != second and all(_PLAIN.fullmatch(part) is not None for part in (first, second))
+
+
+_PLAIN: Final = re.compile(r"'[^']*'|-?\d+")
 
 
 def both(machine: Machine, a: Unknown, b: Unknown, *, is_and: bool) -> Unknown:

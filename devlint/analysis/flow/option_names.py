@@ -67,11 +67,11 @@ def are_independent(one: ChoiceKey, other: ChoiceKey) -> bool:
     """
     if not isinstance(one, str) or not isinstance(other, str) or (is_gpu_option(one) and is_gpu_option(other)):
         return False
-    names = {_option(one), _option(other)}
+    names = {option_of(one), option_of(other)}
     return len(names) == 2 and "" not in names
 
 
-def _option(key: str) -> str:
+def option_of(key: str) -> str:
     """The name of the one option that a condition is about; "" if it is about something else."""
     name = re.match(r"[\w.]+(?= |$)", key)
     return "" if name is None or " and " in key or " or " in key else name.group()

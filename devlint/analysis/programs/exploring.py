@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final
 
-from devlint.analysis.flow.assuming import MAX_BEYOND, beyond, joint, on_a_gpu, together, usual
+from devlint.analysis.flow.assuming import MAX_BEYOND, beyond, joint, on_a_gpu, one_of_each, together, usual
 from devlint.analysis.flow.choices import ChoiceKey
 from devlint.analysis.flow.other_values import MAX_TRIED, others_worth_a_run
 from devlint.analysis.flow.picked_by_text import note_picked
@@ -76,10 +76,14 @@ class Exploration:
         machine.entry = entry = EntryNotes()
         base = self._attempt({}, self.is_program)
         self.most = MAX_RUNS * max(self.budget, self.spent)  # a short program may drive a long one of other files
+        picked = one_of_each(machine) if self.is_program and machine.world.device_count else {}
+        always = picked if machine.run.steps >= machine.run.limit else {}
+        if always:  # with all that such options may be the program came to no end
+            self._attempt(always)
         limited = dict(machine.run.limited)
         promoted, defaults, unlikely = dict(machine.run.promoted), dict(machine.run.defaults), self._unlikely()
         users = of_users(machine) if self.is_program else {}
-        given = open_ones(machine, users)
+        given = {**open_ones(machine, users), **always}
         asked = self._asked()
         varying = {key for key in asked if may_vary(machine, key)}
         if asked and not self.is_program and self._is_all_in_place(count):
@@ -89,7 +93,10 @@ class Exploration:
         left_alone = usual(machine, asked) if self.is_program else {}
         if len(left_alone) > 1 and self.spent <= self.most:
             if any(defaults.get(key) is not answer for key, answer in left_alone.items()):
-                self._attempt(left_alone)
+                self._attempt({**always, **left_alone})
+        there = {**on_a_gpu(machine, asked), **given}
+        if picked and not always and self._goes_on():
+            self._attempt({**there, **picked})
         behind: list[dict[ChoiceKey, bool]] = []
         for key, answer in self._answers(asked, defaults, unlikely):
             self._attempt({**given, key: answer})
@@ -108,7 +115,6 @@ class Exploration:
         if self.is_program and machine.world.device_count:
             if limited:
                 note_picked(machine, {path, *self.imports()}, limited)
-            there = {**on_a_gpu(machine, asked), **given}
             for key in islice(others_worth_a_run(machine), MAX_TRIED):
                 if not self._goes_on():
                     break
