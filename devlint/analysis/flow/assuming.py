@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,18 @@ def on_a_gpu(machine: Machine, asked: Iterable[ChoiceKey]) -> dict[ChoiceKey, bo
         key: asks_for_gpu(key, True) for key in asked if isinstance(key, str) and is_gpu_option(key)
     }
     return {**usual(machine, asked), **gpu}
+
+
+def in_turn(promoted: Iterable[ChoiceKey]) -> list[ChoiceKey]:
+    """The conditions in their order, but the first of each option before further ones of the same: what forty networks
+    are called leaves no turn to whether there is a GPU."""
+    count: Counter[str] = Counter()
+    turns: list[tuple[int, ChoiceKey]] = []
+    for key in promoted:
+        name = option_of(key) if isinstance(key, str) else ""
+        turns.append((count[name] if name else 0, key))
+        count[name] += 1
+    return [key for _, key in sorted(turns, key=lambda turn: turn[0])]
 
 
 def one_of_each(machine: Machine) -> dict[ChoiceKey, bool]:

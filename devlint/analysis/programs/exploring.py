@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final
 
-from devlint.analysis.flow.assuming import MAX_BEYOND, beyond, joint, on_a_gpu, one_of_each, together, usual
+from devlint.analysis.flow.assuming import MAX_BEYOND, beyond, in_turn, joint, on_a_gpu, one_of_each, together, usual
 from devlint.analysis.flow.choices import ChoiceKey
 from devlint.analysis.flow.other_values import MAX_TRIED, others_worth_a_run
 from devlint.analysis.flow.picked_by_text import note_picked
@@ -164,7 +164,7 @@ class Exploration:
     def _asked(self) -> list[ChoiceKey]:
         """The conditions that the last run made choices, as many as are answered; without a GPU none is."""
         most = MAX_CHOICES_PROGRAM if self.is_program else MAX_CHOICES_ENTRY
-        return list(islice(self.machine.run.promoted, most)) if self.machine.world.device_count else []
+        return in_turn(self.machine.run.promoted)[:most] if self.machine.world.device_count else []
 
     def _unlikely(self) -> set[ChoiceKey]:
         """The conditions that only results could answer with a yes, as the last run met them."""
