@@ -7,6 +7,7 @@ import time
 import pytest
 
 from devlint.analysis.events import AvailabilityNotCalled, DeviceUnavailable, MixedDevices
+from devlint.analysis.flow.conditions import excludes
 from tests.analysis.analysed import analysed, told
 
 HEAD = """\
@@ -689,3 +690,19 @@ def test_one_of_two_functions_gives_what_both_give() -> None:
 
 def _indented(text: str) -> str:
     return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("asked", "excluded"),
+    [
+        ("args.net", True),
+        ("args.fast and args.net", False),  # its parts tell
+        ("args.fast or args.net", False),
+        ("args.fast and not args.net", False),
+        ("(not args.net", False),
+    ],
+)
+def test_of_two_values_one_thing_has_one(asked: str, excluded: bool) -> None:
+    """Of `args.fast or args.net == 'deep'` and another such both may hold."""
+    assert excludes(f"{asked} == 'deep'", f"{asked} == 'wide'") is excluded
+    assert not excludes(f"{asked} == 'deep'", f"{asked} == 'deep'")

@@ -275,3 +275,33 @@ def test_a_program_of_many_networks_comes_to_its_end(tmp_path: Path) -> None:
     start, end = text.index("if args.net"), text.index("else:\n")
     found = _check(text[:start] + chain[2:] + text[end:], tmp_path)
     assert [one.code for one in found] == ["DEV302"]
+
+
+WHICH = """\
+import argparse
+import torch
+from torch import nn
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--net", required=True)
+parser.add_argument("--gpu", type=int, required=True)
+args = parser.parse_args()
+net = nn.Linear(3, 3) if args.net == "deep" else nn.Bilinear(3, 3, 3) if args.net == "wide" else None
+rows = torch.rand(2, 3)
+count = torch.cuda.device_count()
+if args.gpu == 0 and count > 0:
+    net.to("cuda:0")
+elif args.gpu == 1 and count > 1:
+    net.to("cuda:1")
+if args.gpu == 1 and count > 1:
+    rows = rows.to("cuda:1")
+elif args.gpu == 0 and count > {least}:
+    rows = rows.to("cuda:0")
+print(net(rows))
+"""
+
+
+@pytest.mark.parametrize(("least", "expected"), [(0, []), (1, [("gpu1",)])])
+def test_an_option_is_one_gpu_at_a_time(least: int, expected: list[tuple[str, ...]], tmp_path: Path) -> None:
+    found = _check(WHICH.format(least=least), tmp_path)
+    assert [tuple(one.worlds) for one in found if one.code == "DEV302"] == expected

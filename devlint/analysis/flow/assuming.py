@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
 from devlint.analysis.flow.choices import ChoiceKey
+from devlint.analysis.flow.conditions import excludes
 from devlint.analysis.flow.option_names import are_independent, asks_for_gpu, is_gpu_option, option_of
 from devlint.analysis.running import ON_THE_CPU
 
@@ -32,10 +33,13 @@ def usual(machine: Machine, asked: Iterable[ChoiceKey]) -> dict[ChoiceKey, bool]
 
 
 def on_a_gpu(machine: Machine, asked: Iterable[ChoiceKey]) -> dict[ChoiceKey, bool]:
-    """The same answers, but of options that are about where the program runs those that ask for a GPU."""
-    gpu: dict[ChoiceKey, bool] = {
-        key: asks_for_gpu(key, True) for key in asked if isinstance(key, str) and is_gpu_option(key)
-    }
+    """The same answers, but of options that are about where the program runs those that ask for a GPU: the first, if
+    one option is compared with several."""
+    gpu: dict[ChoiceKey, bool] = {}
+    for key in asked:
+        if isinstance(key, str) and is_gpu_option(key):
+            is_other = any(holds and excludes(str(known), key) for known, holds in gpu.items())
+            gpu[key] = asks_for_gpu(key, True) and not is_other
     return {**usual(machine, asked), **gpu}
 
 

@@ -55,12 +55,16 @@ def follows(machine: Machine, known: Mapping[ChoiceKey, bool], key: str) -> bool
 
 @lru_cache(maxsize=4096)
 def excludes(one: str, other: str) -> bool:
-    """Whether two conditions ask one thing whether it is this text or number and that: `args.net == "vgg"`."""
+    """Whether two conditions ask one thing whether it is this text or number and that: `args.net == "vgg"`. Of
+    `args.fast or args.net == "vgg"` and another such both may hold."""
     asked, _, first = one.partition(" == ")
     same, _, second = other.partition(" == ")
-    return asked == same and first != second and all(_PLAIN.fullmatch(part) is not None for part in (first, second))
+    if asked != same or first == second or _MADE.search(asked) is not None:
+        return False
+    return all(_PLAIN.fullmatch(part) is not None for part in (first, second))
 
 
+_MADE: Final = re.compile(r"\b(and|or|not) ")
 _PLAIN: Final = re.compile(r"'[^']*'|-?\d+")
 
 

@@ -282,7 +282,9 @@ def _note_count(machine: Machine, symbol: str, left: Const, right: Const, frame:
 
 def _without_gpu(machine: Machine, symbol: str, left: Const, right: Const) -> bool | None:
     """What the question comes to whether an option names a GPU, where there is none: whoever has none gives -1. None
-    where something else is asked, or every number has the same answer."""
+    where something else is asked, such as whether there are so many, or every number has the same answer."""
+    if any(side.site is not None and side.site.key in machine.places.counts for side in (left, right)):
+        return None
     compare = COMPARE[symbol]
     for side, other in ((left, right), (right, left)):
         if side.site is not None and side.site.key in machine.places.gpu_numbers and isinstance(other.value, int):
