@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from devlint.analysis.project import Project
     from devlint.analysis.store import Delta
 
+from devlint.analysis.flow.choices import decide
 from devlint.analysis.flow.control import keep_sides, one_way
 from devlint.analysis.flow.visiting import MAX_ROUNDS, MAX_ROUNDS_PLACED, forget_others, indexed, is_cheap, is_named
 from devlint.analysis.frames import held
@@ -82,6 +83,29 @@ def loop(
         _come_back(machine, left, "break")
         if opened:
             store.close()
+
+
+def never_ends(machine: Machine, node: ir.While, asked: int, frame: Frame) -> bool:
+    """Whether a loop goes on for as long as a condition on data has the answer that this run gives it in each round:
+    `while not done: if found(): done = True`. In the program one round has the other, so that nothing is known of what
+    lies behind. `asked`: how many answers the path had before the loop."""
+    if not any(not choice.condition for choice in machine.run.path[asked:]) or _is_left(machine.project, node):
+        return False
+    test = node.test
+    while isinstance(test, ir.Unary) and test.operator == "not":
+        test = test.value
+    if isinstance(test, ir.Compare) and isinstance(test.right, ir.Const) and test.right.value in (None, True, False):
+        test = test.left
+    flag = held(test, frame)
+    if not isinstance(flag, Const) or not (flag.value is None or flag.value.__class__ is bool):
+        return False  # numbers may change in rounds that were not run
+    return decide(machine, node.test, frame).truth is True
+
+
+@memoized
+def _is_left(project: Project, node: ir.While) -> bool:
+    """Whether something else than its condition may end a loop."""
+    return any(isinstance(part, (ir.Break, ir.Return, ir.Raise, ir.Yield, ir.YieldFrom)) for part in walk(node.body))
 
 
 def _rounds(

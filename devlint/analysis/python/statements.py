@@ -30,7 +30,7 @@ from devlint.analysis.flow.control import fork
 from devlint.analysis.flow.counting import passes
 from devlint.analysis.flow.flags import answered
 from devlint.analysis.flow.handlers import run_try
-from devlint.analysis.flow.loops import loop
+from devlint.analysis.flow.loops import loop, never_ends
 from devlint.analysis.flow.narrowing import narrow
 from devlint.analysis.flow.other_values import note_other_way
 from devlint.analysis.frames import Frame, held
@@ -305,7 +305,11 @@ def while_statement(machine: Machine, node: ir.While, frame: Frame) -> Signal | 
         narrow(machine, node.test, frame, True)
         return machine.block(node.body, frame)
 
-    return loop(machine, [_FIRST, UNKNOWN, UNKNOWN], True, body, node, frame)
+    asked = len(machine.run.path)
+    signal = loop(machine, [_FIRST, UNKNOWN, UNKNOWN], True, body, node, frame)
+    if signal is None and never_ends(machine, node, asked, frame):
+        raise Crash("SystemExit")
+    return signal
 
 
 _FIRST = Unknown("first round")
