@@ -138,9 +138,12 @@ def given_device(machine: Machine, value: Value) -> str | None:
 def invalid(
     machine: Machine, text: str, node: ir.Node, frame: Frame, operation: str, literal: Site | None
 ) -> str | None:
-    """A string that is no device; `"cuda:-1"` with a `-1` of `get_device()` in it is told as that number."""
+    """A string that is no device; `"cuda:-1"` with a `-1` of `get_device()` in it is told as that number. What an entry
+    by protocol makes of the index of an input, `f"cuda:{x.device.index}"`, is for those on a GPU."""
     if _is_for_others(machine, text, literal, frame):
         return None
+    if text == "cuda:None" and machine.run.protocol and not machine.has_cuda:
+        return use(machine, "cuda", None, node, frame, operation, literal)
     site = machine.site(node, frame)
     if literal is not None and text.endswith(":-1"):
         asked = source_text(machine, literal)
