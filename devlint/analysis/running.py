@@ -151,8 +151,8 @@ class Run:
 
         # -- conditions
 
-        self.asked: set[ChoiceKey] = set()
-        """The conditions that were asked and that the world does not decide."""
+        self.asked: dict[ChoiceKey, None] = {}
+        """The conditions that were asked and that the world does not decide, in their order."""
         self.promoted: dict[ChoiceKey, Choice] = {}
         """The conditions that other runs are to answer: a join after them lost a device."""
         self.joint: dict[ChoiceKey, list[dict[ChoiceKey, bool]]] = {}

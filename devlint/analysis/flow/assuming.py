@@ -58,9 +58,9 @@ def in_turn(promoted: Iterable[ChoiceKey]) -> list[ChoiceKey]:
 def one_of_each(machine: Machine) -> dict[ChoiceKey, bool]:
     """For options that have to be given one of the values that the program asks for: `args.net == "vgg"`."""
     chosen: dict[str, ChoiceKey] = {}
-    for key in sorted(key for key in machine.run.asked if isinstance(key, str) and " == " in key):
-        name = option_of(key)
-        if name and not is_gpu_option(name) and machine.run.unless_given.get(key) is None:
+    for key in machine.run.asked:
+        name = option_of(key) if isinstance(key, str) and " == " in key else ""
+        if isinstance(key, str) and name and not is_gpu_option(name) and machine.run.unless_given.get(key) is None:
             chosen.setdefault(name, key)
     return dict.fromkeys(chosen.values(), True)
 

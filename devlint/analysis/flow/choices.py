@@ -33,7 +33,7 @@ from devlint.analysis.flow.gpu_numbers import is_chosen
 from devlint.analysis.flow.narrowing import narrow
 from devlint.analysis.flow.option_names import asks_for_gpu, is_gpu_flag, is_gpu_option, speaks_of_gpu
 from devlint.analysis.flow.presets import tested
-from devlint.analysis.flow.questions import CONTRARY, asks_for_change, asks_for_cuda, asks_where, question
+from devlint.analysis.flow.questions import CONTRARY, asks_for_change, asks_where, question
 from devlint.analysis.flow.varying import is_of_others, note_asked
 from devlint.analysis.python.arguments import ARGUMENT_COUNTS, Arguments
 from devlint.analysis.pytorch.devices import note_condition
@@ -270,14 +270,10 @@ def decide_value(machine: Machine, value: Value, test: ir.Expr, frame: Frame) ->
     if answer is not None:
         note_condition(machine, value, test, frame)
         return YES if answer else NO
-    if machine.run.protocol:
-        wanted = asks_for_cuda(test, frame)
-        if wanted is not None:  # what is not known of the inputs is where those are that are taken to be somewhere
-            return YES if wanted is machine.world.has_cuda else NO
     asked = _asked_by(machine, value, test, frame)
     if asked.named and is_gpu_flag(asked.choice.condition):
         machine.testify("option", frame)
-    machine.run.asked.add(asked.key)
+    machine.run.asked[asked.key] = None
     answer = _known_answer(machine, asked, test, frame)
     if answer is not None:
         return YES if answer is asked.polarity else NO

@@ -111,7 +111,7 @@ def run_try(machine: Machine, node: ir.Try, frame: Frame) -> Signal | None:
         return _run_try(machine, node, frame)
     site = machine.site(node, frame)
     key = site.key
-    machine.run.asked.add(key)
+    machine.run.asked[key] = None
     assumed = machine.run.assume.get(key)
 
     def missing() -> Signal | None:

@@ -1,4 +1,4 @@
-"""What a condition asks, as it is written: the same question in other words, where a tensor is, what has changed."""
+"""What a condition asks, as it is written: the same question in other words, where something is, what has changed."""
 
 from __future__ import annotations
 
@@ -91,29 +91,6 @@ def _kept(project: Project, body: ir.Module | ir.Function) -> frozenset[tuple[st
 def asks_where(project: Project, test: ir.Expr) -> bool:
     """Whether a condition asks on which device a tensor is: `x.is_cuda`, `x.get_device() >= 0`, `x.type() == name`."""
     return _is_question_where(test)
-
-
-def asks_for_cuda(test: ir.Expr, frame: Frame) -> bool | None:
-    """The answer on CUDA to a question that asks of what kind the device of an input is: `x.device.type == "cuda"`."""
-    if isinstance(test, ir.Attribute):
-        return True if test.name == "is_cuda" and _is_parameter(test.value, frame) else None
-    if not isinstance(test, ir.Compare) or test.operator not in ("==", "!="):
-        return None
-    asked, name = test.left, test.right
-    if not (isinstance(asked, ir.Attribute) and asked.name == "type" and isinstance(name, ir.Const)):
-        return None
-    if not (isinstance(asked.value, ir.Attribute) and asked.value.name == "device") or name.value not in (
-        "cuda",
-        "cpu",
-    ):
-        return None
-    if not _is_parameter(asked.value.value, frame):
-        return None
-    return (test.operator == "==") is (name.value == "cuda")
-
-
-def _is_parameter(node: ir.Expr, frame: Frame) -> bool:
-    return isinstance(node, ir.Name) and frame.function is not None and node.id in frame.function.parameters.positional
 
 
 def _is_question_where(test: ir.Expr) -> bool:

@@ -72,7 +72,7 @@ def note_default(machine: Machine, site: Site | None) -> None:
     default of an option."""
     path = machine.places.default_options.get(site.key) if site is not None and machine.places.default_options else None
     if path is not None and not _is_of_the_host(path):
-        machine.run.asked.add(_key(path))
+        machine.run.asked[_key(path)] = None
 
 
 def _key(path: str) -> ChoiceKey:
@@ -115,7 +115,7 @@ def note_device(machine: Machine, value: Value, surely: bool) -> None:
     if value.path in machine.places.no_devices:
         return
     if surely or ("device" in _word(value.path) and not _is_of_the_host(value.path)):
-        machine.run.asked.add(_key(value.path))
+        machine.run.asked[_key(value.path)] = None
 
 
 def _word(path: str) -> str:

@@ -322,7 +322,7 @@ def _value(machine: Machine, option: Option, name: str, call: Call) -> Value:
             return setting(machine, path, default)
         return no_device(machine, path, default)  # left away, or given: both are what the option is there for
     if option.offers_cpu and isinstance(default, Const) and not machine.world.device_count:
-        machine.run.asked.add(ON_THE_CPU)
+        machine.run.asked[ON_THE_CPU] = None
         if machine.run.is_on_the_cpu:
             machine.run.path.append(Choice(f"{path} == 'cpu'", True, default.site))
             default = Const("cpu", default.site)

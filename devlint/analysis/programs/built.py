@@ -37,12 +37,12 @@ def build_once(machine: Machine, cls: Class, frame: Frame) -> Value:
     What it wrote is kept and written again, unless this run assumes something that the constructor asks for.
     """
     built = machine.built.get(cls)
-    if built is not None and built.asked.isdisjoint(machine.run.assume):
+    if built is not None and built.asked.keys().isdisjoint(machine.run.assume):
         built.repeat(machine)
         return built.value
     consulted, machine.entry.consulted = machine.entry.consulted, set()
     evidence, machine.entry.evidence = machine.entry.evidence, {}
-    asked, machine.run.asked = machine.run.asked, set()
+    asked, machine.run.asked = machine.run.asked, {}
     promoted, machine.run.promoted = machine.run.promoted, {}
     elsewhere, machine.run.elsewhere = machine.run.elsewhere, False
     strayed, machine.run.strayed = machine.run.strayed, False
@@ -68,7 +68,7 @@ def build_once(machine: Machine, cls: Class, frame: Frame) -> Value:
         machine.run.building = False
         machine.entry.consulted |= consulted
         machine.entry.evidence |= evidence
-        machine.run.asked |= asked
+        machine.run.asked = {**asked, **machine.run.asked}
         machine.run.elsewhere = machine.run.elsewhere or elsewhere
         machine.run.strayed = machine.run.strayed or strayed
         loss.named, loss.hidden = loss.named or named, loss.hidden or hidden
@@ -123,7 +123,7 @@ class Built:
         self.value = value
         self._placements = placements
         self._state = machine.state
-        self.asked = frozenset(machine.run.asked)
+        self.asked = dict(machine.run.asked)
         self._delta = delta
         self._abroad = abroad
         self._elsewhere, self._strayed = machine.run.elsewhere, machine.run.strayed
@@ -144,7 +144,7 @@ class Built:
         machine.loss.hidden = machine.loss.hidden or self._hides
         machine.entry.consulted |= self._consulted
         machine.entry.evidence |= self._evidence
-        machine.run.asked |= self.asked
+        machine.run.asked.update(self.asked)
         machine.entry.touched |= self._touched
         for key, choice in self._promoted.items():
             machine.run.promoted.setdefault(key, choice)

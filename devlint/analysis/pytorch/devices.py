@@ -341,7 +341,7 @@ def some_gpu(machine: Machine, count: int) -> str | None:
 
     A run of its own takes it for the first (`run._explore`), and tells what would be so on any.
     """
-    machine.run.asked.add(FIRST_GPU)
+    machine.run.asked[FIRST_GPU] = None
     return "cuda:0" if count == 1 or machine.run.takes_first else None
 
 
