@@ -11,7 +11,7 @@ from typing import Final
 
 from devlint.analysis.flow.assuming import MAX_BEYOND, beyond, in_turn, joint, on_a_gpu, one_of_each, together, usual
 from devlint.analysis.flow.choices import ChoiceKey
-from devlint.analysis.flow.other_values import MAX_TRIED, others_worth_a_run
+from devlint.analysis.flow.other_values import MAX_TRIED, Limited, others_worth_a_run
 from devlint.analysis.flow.picked_by_text import note_picked
 from devlint.analysis.flow.users_devices import of_users, open_ones
 from devlint.analysis.flow.varying import may_vary
@@ -76,49 +76,7 @@ class Exploration:
         machine.entry = entry = EntryNotes()
         base = self._attempt({}, self.is_program)
         self.most = MAX_RUNS * max(self.budget, self.spent)  # a short program may drive a long one of other files
-        picked = one_of_each(machine) if self.is_program and machine.world.device_count else {}
-        always = picked if machine.run.steps >= machine.run.limit else {}
-        if always:  # with all that such options may be the program came to no end
-            self._attempt(always)
-        limited = dict(machine.run.limited)
-        promoted, defaults, unlikely = dict(machine.run.promoted), dict(machine.run.defaults), self._unlikely()
-        users = of_users(machine) if self.is_program else {}
-        given = {**open_ones(machine, users), **always}
-        asked = self._asked()
-        varying = {key for key in asked if may_vary(machine, key)}
-        if asked and not self.is_program and self._is_all_in_place(count):
-            asked = []
-        both = joint(machine, asked)
-        self._on_the_first({})
-        left_alone = usual(machine, asked) if self.is_program else {}
-        if len(left_alone) > 1 and self.spent <= self.most:
-            if any(defaults.get(key) is not answer for key, answer in left_alone.items()):
-                self._attempt({**always, **left_alone})
-        there = {**on_a_gpu(machine, asked), **given}
-        if picked and not always and self._goes_on():
-            self._attempt({**there, **picked})
-        behind: list[dict[ChoiceKey, bool]] = []
-        for key, answer in self._answers(asked, defaults, unlikely):
-            self._attempt({**given, key: answer})
-            if self.is_program:
-                behind.extend(beyond(machine, {key: answer}, promoted))
-            self._on_the_first({**given, key: answer})
-        combined = [*together(machine), *both, *behind[:MAX_BEYOND]] if self.is_program else []
-        for assume in [*combined, *({key: True, VARIES: True} for key in asked if key in varying)]:
-            if VARIES not in assume and any(assume.get(key) for key in unlikely):
-                continue
-            if not self._goes_on():
-                break
-            self._attempt({**given, **assume})
-        if users and self.spent <= self.most:
-            self._on_users_devices(users)
-        if self.is_program and machine.world.device_count:
-            if limited:
-                note_picked(machine, {path, *self.imports()}, limited)
-            for key in islice(others_worth_a_run(machine), MAX_TRIED):
-                if not self._goes_on():
-                    break
-                self._attempt({**there, key: True})
+        is_open = self._further_runs(path, count)
         if time.monotonic() > self.deadline:
             raise TooSlow
         if self.is_program:
@@ -129,12 +87,86 @@ class Exploration:
             weigh_evidence(entry.events, found, entry.launched, path, machine.places.doubted),
             frozenset(entry.consulted),
             not self.is_program,
-            bool(promoted),
+            is_open,
             newest(machine.visited, count),
             frozenset(testimony for testimony in found if testimony[0] == "computes"),
             frozenset() if self.is_program else frozenset(entry.called),
             frozenset() if self.is_program else frozenset(entry.touched),
         )
+
+    def _further_runs(self, path: str, count: int) -> bool:
+        """The runs for answers, after the base run; tells whether there was any that may be given either way.
+
+        `count`: how many functions and classes were known when the base run began.
+        """
+        machine = self.machine
+        picked = one_of_each(machine) if self.is_program and machine.world.device_count else {}
+        always = picked if machine.run.steps >= machine.run.limit else {}
+        if always:  # with all that such options may be the program came to no end
+            self._attempt(always)
+        limited, promoted = dict(machine.run.limited), dict(machine.run.promoted)
+        defaults, unlikely = dict(machine.run.defaults), self._unlikely()
+        users = of_users(machine) if self.is_program else {}
+        given = {**open_ones(machine, users), **always}
+        asked = self._asked()
+        varying = [key for key in asked if may_vary(machine, key)]
+        if asked and not self.is_program and self._is_all_in_place(count):
+            asked = []
+        combined = joint(machine, asked)
+        self._on_the_first({})
+        there = {**on_a_gpu(machine, asked), **given}
+        if self.is_program:
+            self._as_started(usual(machine, asked), defaults, always)
+            if picked and not always and self._goes_on():
+                self._attempt({**there, **picked})
+        behind: list[dict[ChoiceKey, bool]] = []
+        for key, answer in self._answers(asked, defaults, unlikely):
+            self._attempt({**given, key: answer})
+            if self.is_program:
+                behind.extend(beyond(machine, {key: answer}, promoted))
+            self._on_the_first({**given, key: answer})
+        combined = [*together(machine), *combined, *behind[:MAX_BEYOND]] if self.is_program else []
+        self._several_at_once(combined, [key for key in asked if key in varying], given, unlikely)
+        if users and self.spent <= self.most:
+            self._on_users_devices(users)
+        if self.is_program and machine.world.device_count:
+            self._with_other_values(path, limited, there)
+        return bool(promoted)
+
+    def _as_started(
+        self, usually: dict[ChoiceKey, bool], defaults: dict[ChoiceKey, bool], always: dict[ChoiceKey, bool]
+    ) -> None:
+        """The run in which nobody gives any of several options, if the base run was another."""
+        if len(usually) > 1 and self.spent <= self.most:
+            if any(defaults.get(key) is not answer for key, answer in usually.items()):
+                self._attempt({**always, **usually})
+
+    def _several_at_once(
+        self,
+        combined: list[dict[ChoiceKey, bool]],
+        varying: list[ChoiceKey],
+        given: dict[ChoiceKey, bool],
+        unlikely: set[ChoiceKey],
+    ) -> None:
+        """Runs that assume several answers, and those in which one condition has not the same answer for all data."""
+        for assume in combined:
+            if not any(assume.get(key) for key in unlikely):
+                if not self._goes_on():
+                    return
+                self._attempt({**given, **assume})
+        for key in varying:
+            if not self._goes_on():
+                return
+            self._attempt({**given, key: True, VARIES: True})
+
+    def _with_other_values(self, path: str, limited: dict[str, Limited], there: dict[ChoiceKey, bool]) -> None:
+        """Runs of a program with values of its options that lead where no run has come."""
+        if limited:
+            note_picked(self.machine, {path, *self.imports()}, limited)
+        for key in islice(others_worth_a_run(self.machine), MAX_TRIED):
+            if not self._goes_on():
+                return
+            self._attempt({**there, key: True})
 
     def _on_users_devices(self, users: dict[ChoiceKey, bool]) -> None:
         """The same again with a GPU in every setting that names a device, and once more for each answer to what becomes
