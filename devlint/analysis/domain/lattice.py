@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from devlint.analysis.domain.ancestry import is_named_tuple
+from devlint.analysis.domain.callables import CALLED, callables, is_same_code, one_of_two
 from devlint.analysis.domain.carrying import PARTIAL, carries_device, device_type, names_device
 from devlint.analysis.domain.derived import DeviceText
 from devlint.analysis.domain.records import is_distinct, is_record
@@ -224,7 +225,7 @@ class Loss:
                 return optional
         if kind in (Const, Scalar) and other in (Const, Scalar):
             return self._scalars(self._as_scalar(a), self._as_scalar(b))
-        if kind in _CALLED and other in _CALLED and _callables(a) and _callables(b):
+        if kind in CALLED and other in CALLED and callables(a) and callables(b):
             return self._code(a, b)
         if kind is OneOf or other is OneOf:
             member = self._members(a, b)
@@ -446,18 +447,11 @@ class Loss:
 
     def _code(self, a: Value, b: Value) -> Value:
         """One of two functions or classes behind a condition: a call takes it by the answer to that."""
-        if _is_same_code(a, b):
+        if is_same_code(a, b):
             return a
         self.lost = True
         self.hidden = self.hidden or self._may_stray(a)
-        if self.behind is None or not self.exact or (isinstance(a, OneOf) and isinstance(b, OneOf)):
-            return UNKNOWN
-        key, answer = self.behind
-        first, rest, holds = (b, a, not answer) if isinstance(a, OneOf) else (a, b, answer)
-        options = [first, *_callables(rest)]
-        if len(options) > _MOST_CALLED or (isinstance(rest, OneOf) and not rest.asked):
-            return UNKNOWN
-        return OneOf(options, asked=[Answer(key, holds), *(rest.asked if isinstance(rest, OneOf) else ())])
+        return UNKNOWN if self.behind is None or not self.exact else one_of_two(a, b, *self.behind)
 
     def _may_stray(self, value: Value) -> bool:
         """Whether a value is a tensor that does not stand at `place`, or may hold one that nothing else does."""
@@ -473,26 +467,6 @@ class Loss:
 
 
 _DISTINCT: Final = (LOST_DEVICE, PRESENT)
-
-
-_CALLED: Final = frozenset({Function, Bound, Class, OneOf})
-_MOST_CALLED: Final = 3
-"""Of so many functions behind conditions it is kept which they are."""
-
-
-def _callables(value: Value) -> list[Value]:
-    """The functions and classes of which a value is one; none if it is something else."""
-    if isinstance(value, OneOf):
-        return value.options if not value.open and all(map(_callables, value.options)) else []
-    return [value] if isinstance(value, (Function, Bound, Class)) else []
-
-
-def _is_same_code(a: Value, b: Value) -> bool:
-    if isinstance(a, OneOf) and isinstance(b, OneOf):
-        return len(a.options) == len(b.options) and all(map(_is_same_code, a.options, b.options))
-    if isinstance(a, Bound) and isinstance(b, Bound):
-        return a.function is b.function and a.receiver is b.receiver
-    return a is b
 
 
 def _options(value: Value) -> list[Instance]:

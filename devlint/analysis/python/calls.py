@@ -35,6 +35,7 @@ from devlint.analysis.frames import Frame, Locals
 from devlint.analysis.models import library
 from devlint.analysis.programs.hearsay import heed
 from devlint.analysis.python.binding import annotated
+from devlint.analysis.python.call_counts import MAX_DEPTH_OF_PHASES, begin_phase, count_call, count_steps
 from devlint.analysis.python.cutting import cut
 from devlint.analysis.python.remembering import REMEMBERS, recall
 from devlint.analysis.python.replacing import PATCHED, run_patched
@@ -51,11 +52,6 @@ if TYPE_CHECKING:
 MAX_DEPTH = 24
 MAX_SAME_ON_STACK = 3
 MAX_DESCENT = 9
-MAX_CONTEXTS = 6
-MIN_STEPS_CONTEXTS = 400
-SHARE_OF_CONTEXTS = 8
-MAX_DEPTH_OF_PHASES = 2
-MAX_STEPS_ABROAD = 500
 
 
 @on(CALL, Function)
@@ -135,7 +131,7 @@ def _run(
     hit = machine.run.memo.get(key) if key is not None else None
     if hit is not None:
         return _remembered(machine, hit)
-    bound = _count(machine, function)
+    bound = count_call(machine, function)
     if bound:
         return cut(machine, bound, function, arguments, receiver)
     names = bind_parameters(machine, function, arguments, receiver)
@@ -170,20 +166,6 @@ def _remembered(machine: Machine, known: tuple[Any, ...]) -> Value:
     return result
 
 
-def _count(machine: Machine, function: Function) -> str:
-    """Count a call of a function; returns which bound leaves it out, "" if none does."""
-    run = machine.run
-    times, spent, descended = run.contexts.get(function.node, (0, 0, 0))
-    if times >= MAX_CONTEXTS and spent > max(MIN_STEPS_CONTEXTS, run.budget // SHARE_OF_CONTEXTS):
-        return "contexts"
-    run.contexts[function.node] = times + 1, spent, descended
-    if run.home is not None and function.frame.namespace.path != run.home:
-        abroad = run.abroad if run.left_at is None else run.abroad + run.steps - run.left_at
-        if abroad > MAX_STEPS_ABROAD:
-            return "other files"
-    return ""
-
-
 def _frame(machine: Machine, function: Function, names: dict[str, Value], receiver: Value | None) -> Frame:
     """The activation of a function whose parameters are bound."""
     node = function.node
@@ -213,7 +195,7 @@ def _run_body(machine: Machine, frame: Frame, activation: Activation, descends: 
     machine.run.activations.append(activation)
     guards, contexts = machine.run.guards, machine.run.contexts
     if depth[0] < MAX_DEPTH_OF_PHASES and not machine.run.protocol:
-        _begin_phase(machine)
+        begin_phase(machine)
     try:
         return machine.block(node.body.statements, frame)
     finally:
@@ -222,22 +204,7 @@ def _run_body(machine: Machine, frame: Frame, activation: Activation, descends: 
         if leaves and machine.run.left_at is not None:
             machine.run.abroad += machine.run.steps - machine.run.left_at
             machine.run.left_at = None
-        _count_context(machine, node, machine.run.steps - began_at, descended, descends)
-
-
-def _begin_phase(machine: Machine) -> None:
-    """What a program trains, and what it tests afterwards, are counted apart: each of its calls, and of those of the
-    function that does the rest, has contexts of its own."""
-    phase = tuple(activation.call.node for activation in machine.run.activations)
-    machine.run.contexts = machine.run.phases.setdefault(phase, {})
-
-
-def _count_context(machine: Machine, node: ir.Function, steps: int, before: int, descends: bool) -> None:
-    """Count what a call took. Calls of itself inside count again in the calls around them, but on the way down a
-    structure, which has an end."""
-    times, spent, descended = machine.run.contexts[node]
-    counted = steps - (descended - before)
-    machine.run.contexts[node] = times, spent + counted, descended + counted if descends else descended
+        count_steps(machine, node, machine.run.steps - began_at, descended, descends)
 
 
 def _descends(machine: Machine, node: ir.Function, arguments: Call, receiver: Value | None) -> bool:
