@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import sys
+import traceback
+from typing import Any
 
 import click
 
@@ -16,20 +17,24 @@ COMMANDS = {
     "run": "Run a program in a world of simulated devices.",
     "rule": "Explain a rule.",
     "reveal": "Print what is known about each name on a line, in each world.",
-    "server": "Start the language server.",
 }
 
 
+INTERRUPTED = 130
+"""As shells have it for a program that Ctrl-C has ended; 1 would say that something was found."""
+FAILED = 2
+
+
 class LazyGroup(click.Group):
-    """A group whose commands are `devlint.commands.<name>`; those that are not installed are not listed."""
+    """A group whose commands are `devlint.commands.<name>`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands that are there."""
-        return [name for name in COMMANDS if importlib.util.find_spec(f"devlint.commands.{name}")]
+        """Return the names of the commands."""
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return the command."""
-        if cmd_name not in COMMANDS or importlib.util.find_spec(f"devlint.commands.{cmd_name}") is None:
+        if cmd_name not in COMMANDS:
             return None
         command: click.Command = getattr(importlib.import_module(f"devlint.commands.{cmd_name}"), cmd_name)
         return command
@@ -38,6 +43,23 @@ class LazyGroup(click.Group):
         """Write the list of commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; what stops it from outside or fails in devlint itself must not look like a finding."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("Interrupted.", err=True)
+            ctx.exit(INTERRUPTED)
+        except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+            raise
+        except OSError as error:
+            click.echo(f"error: {error.filename or 'output'}: {error.strerror or error}", err=True)
+            ctx.exit(FAILED)
+        except Exception:
+            traceback.print_exc()
+            click.echo("error: devlint itself has failed; nothing is said about the files", err=True)
+            ctx.exit(FAILED)
 
 
 def _print_version(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:

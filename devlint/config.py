@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -32,25 +33,31 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """One layer of rule selection. `select` None leaves the lower layers standing; anything else starts afresh."""
+    """One layer of rule selection. `select` None leaves the lower layers standing; anything else starts afresh.
+
+    `file` is where it was read, for messages; None for the command line.
+    """
 
     select: tuple[str, ...] | None = None
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    file: Path | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
     """Settings for the files below `root`. Patterns are gitignore patterns, relative to `root`.
 
-    `selections` run from the lowest layer (the file) to the highest (the command line). `file` is where it was read.
-    `models` are lines of `devlint.semantics.table` for libraries that devlint does not know.
+    `selections` run from the lowest layer (the file) to the highest (the command line). `file` is where it was read,
+    and `ignores_file` where `per_file_ignores` were: None if the command line has said them. `models` are lines of
+    `devlint.semantics.table` for libraries that devlint does not know.
     """
 
     root: Path
     file: Path | None = None
     selections: tuple[Selection, ...] = ()
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    ignores_file: Path | None = field(default=None, compare=False)
     include: tuple[str, ...] = DEFAULT_INCLUDE
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     worlds: tuple[str, ...] = WORLD_NAMES
@@ -88,6 +95,7 @@ class Overrides:
             changes["selections"] = (*config.selections, layer)
         if self.per_file_ignores is not None:
             changes["per_file_ignores"] = self.per_file_ignores
+            changes["ignores_file"] = None
         if self.exclude is not None or self.extend_exclude:
             exclude = config.exclude if self.exclude is None else self.exclude
             changes["exclude"] = (*exclude, *self.extend_exclude)
@@ -119,6 +127,35 @@ def nearest(word: str, known: tuple[str, ...] | list[str]) -> str:
     """Return `; did you mean ...?` for a word that is close to a known one, else the list of the known ones."""
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     return f"; did you mean `{close[0]}`?" if close else f" (known: {', '.join(known)})"
+
+
+def place_of(file: Path | None, key: str) -> str:
+    """Return where a file sets `key`, as a message begins: `pyproject.toml:7: `.
+
+    Without a file, as for the command line, that is nothing; where no row shows the key, it is the file alone.
+    """
+    if file is None:
+        return ""
+    try:
+        row = _row_of(file.read_text(encoding="utf-8", errors="replace"), key)
+    except OSError:
+        row = None
+    return f"{file}:{row}: " if row else f"{file}: "
+
+
+def _row_of(text: str, key: str) -> int | None:
+    """The row on which a key of `[tool.devlint]` is set, or its own table begins; a named file may be that table."""
+    top = "tool.devlint" if "[tool.devlint" in text else ""
+    table = ""
+    for row, line in enumerate(text.splitlines(), 1):
+        header = re.match(r"\s*\[+([^\[\]]+)\]", line)
+        if header is not None:
+            table = re.sub(r"[\s\"']", "", header[1])
+            if table == f"{top}.{key}".lstrip("."):
+                return row
+        elif table == top and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[.=]", line):
+            return row
+    return None
 
 
 # --- reading -----------------------------------------------------------------------------------------------------
@@ -217,23 +254,23 @@ def parse_settings(table: Mapping[str, Any], root: Path, file: Path | None = Non
     Raises:
         ConfigError: an unknown key or a bad value; the text names it.
     """
-    where = f"{file}: " if file else ""
     values: dict[str, Any] = {}
     for key, value in table.items():
         if key not in KEYS:
-            raise ConfigError(f"{where}unknown key `{key}` in [tool.devlint]{nearest(key, list(KEYS))}")
+            raise ConfigError(f"{place_of(file, key)}unknown key `{key}` in [tool.devlint]{nearest(key, list(KEYS))}")
         try:
             values[key] = KEYS[key](value)
         except ConfigError as error:
-            raise ConfigError(f"{where}[tool.devlint] `{key}`: {error}") from None
+            raise ConfigError(f"{place_of(file, key)}[tool.devlint] `{key}`: {error}") from None
     exclude = values.get("exclude", DEFAULT_EXCLUDE) + values.get("extend-exclude", ())
-    layer = Selection(values.get("select"), values.get("extend-select", ()), values.get("ignore", ()))
+    layer = Selection(values.get("select"), values.get("extend-select", ()), values.get("ignore", ()), file)
     cache_dir = values.get("cache-dir")
     return Config(
         root=root,
         file=file,
         selections=(layer,),
         per_file_ignores=values.get("per-file-ignores", ()),
+        ignores_file=file,
         include=values.get("include", DEFAULT_INCLUDE),
         exclude=exclude,
         worlds=values.get("worlds", WORLD_NAMES),
@@ -307,13 +344,13 @@ def project_root(directory: Path, top: Path | None = None) -> Path:
     through which `directory` was reached; of a package, the folder that it lies in.
     """
     for folder in (directory, *directory.parents):
-        if any((folder / mark).exists() for mark in PROJECT_MARKS):
+        if any(os.path.exists(folder / mark) for mark in PROJECT_MARKS):
             return folder
     here = Path.cwd()
     if here in directory.parents:
         return here
     folder = top or directory
-    while (folder / "__init__.py").is_file() and folder != folder.parent:
+    while os.path.isfile(folder / "__init__.py") and folder != folder.parent:
         folder = folder.parent
     return folder
 

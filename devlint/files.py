@@ -38,13 +38,13 @@ def find_files(arguments: Sequence[str], resolver: Resolver, force_exclude: bool
     """Return the files that the arguments mean, each once, in the order of the arguments and then by path.
 
     A named file is always taken, unless `force_exclude` is set and the configuration excludes it. Links to folders are
-    not followed (but an argument may be one), so that loops end.
+    not followed (but an argument may be one), so that loops end. Of a file and links to it, a walk takes the file.
 
     Raises:
         devlint.config.ConfigError: a configuration on the way is wrong.
     """
     found = Found()
-    seen: set[str] = set()
+    chosen: dict[str, FoundFile] = {}
     for argument in arguments:
         path = Path(os.path.abspath(argument))
         try:
@@ -65,9 +65,11 @@ def find_files(arguments: Sequence[str], resolver: Resolver, force_exclude: bool
             walked = iter([FoundFile(path, config, named=True)])
         for file in walked:
             real = os.path.realpath(file.path)
-            if real not in seen:
-                seen.add(real)
-                found.files.append(file)
+            other = chosen.get(real)
+            if other is None or (not other.named and other.path.is_symlink() and not file.path.is_symlink()):
+                chosen.pop(real, None)
+                chosen[real] = file
+    found.files = list(chosen.values())
     return found
 
 
@@ -191,14 +193,14 @@ def _ignores_above(top: Path) -> list[tuple[Path, GitIgnoreSpec]]:
     folders = []
     for folder in top.parents:
         folders.append(folder)
-        if (folder / ".git").exists():
+        if os.path.exists(folder / ".git"):
             break
     else:
         folders = []
-    if (top / ".git").exists():
+    if os.path.exists(top / ".git"):  # False, and no error, for what may not be looked into
         folders = []
     ignores: list[tuple[Path, GitIgnoreSpec]] = []
-    repository = top if (top / ".git").exists() else folders[-1] if folders else None
+    repository = top if os.path.exists(top / ".git") else folders[-1] if folders else None
     if repository is not None:
         ignores += _read_ignores(repository, repository / ".git" / "info" / "exclude")
     for folder in reversed(folders):

@@ -87,13 +87,16 @@ def parses(text: str) -> bool:
     return True
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes, before: bytes | None = None) -> None:
     """Replace a file's content at once, keeping its mode; a link keeps pointing where it points.
 
     Raises:
-        OSError: it can't be written; the file is then as it was.
+        OSError: it can't be written, or no longer holds `before`, for somebody has saved it in the meantime; the file
+            is then as it was.
     """
     target = Path(os.path.realpath(path))
+    if before is not None and target.read_bytes() != before:
+        raise OSError("changed while it was checked; it is left as it is")
     mode = target.stat().st_mode if target.exists() else None
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".devlint")
     try:

@@ -18,7 +18,7 @@ from devlint.lines import split_rows
 from devlint.merging import Checked
 from devlint.places import Places, display_name
 from devlint.rules.base import Mend, Rule
-from devlint.selection import PARSE_CODE, expand_all, select_rules
+from devlint.selection import PARSE_CODE, ignored_in_files, select_rules
 from devlint.sources import Source, read_source
 from devlint.suppression import Comments, Unused
 from devlint.syntax.frontend import FrontEnd
@@ -114,6 +114,7 @@ class Pipeline:
             reason = error.strerror or str(error)
             if file.named:
                 self.report.errors.append(f"{name}: {reason}")
+                self.report.files -= 1
             else:
                 self.found.append(Checked(self._unchecked(name, f"the file can't be read: {reason}"), path))
 
@@ -280,9 +281,7 @@ class Pipeline:
 
     def _filter(self) -> None:
         """Hold back what comments, per-file ignores and excludes say; what remains goes to the report."""
-        ignores = [
-            (pattern, expand_all(selectors, self.catalogue)) for pattern, selectors in self.config.per_file_ignores
-        ]
+        ignores = ignored_in_files(self.config, self.catalogue)
         by_path: dict[str, list[Checked]] = {path: [] for path in self.places.sources}
         for item in self.found:
             by_path.setdefault(item.path, []).append(item)
@@ -306,4 +305,4 @@ class Pipeline:
                             continue
                 self.report.checked.append(item)
             if comments is not None and path in self.names:
-                self.report.unused += comments.unused(enabled)
+                self.report.unused += comments.unused(enabled, self.catalogue)

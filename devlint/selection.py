@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Protocol
 
-from devlint.config import ConfigError, Selection, nearest
+from devlint.config import Config, ConfigError, Selection, nearest, place_of
 
 PARSE_CODE = "DEV000"
 """Source that can't be checked: always reported, never selected away."""
@@ -57,18 +58,34 @@ def select_rules(selections: Iterable[Selection], rules: Sequence[Described]) ->
     for layer in selections:
         if layer.select is not None:
             enabled = set()
-        steps = [(*expand(word, rules), True) for word in (*(layer.select or ()), *layer.extend_select)]
-        steps += [(*expand(word, rules), False) for word in layer.ignore]
+        steps = [(*found, True) for found in _expanded(layer.file, "select", layer.select or (), rules)]
+        steps += [(*found, True) for found in _expanded(layer.file, "extend-select", layer.extend_select, rules)]
+        steps += [(*found, False) for found in _expanded(layer.file, "ignore", layer.ignore, rules)]
         # A longer prefix is applied later; at equal length `ignore` comes last and wins.
         for _, codes, on in sorted(steps, key=lambda step: (step[0], not step[2])):
             enabled = enabled | codes if on else enabled - codes
     return frozenset(enabled) | {PARSE_CODE}
 
 
-def expand_all(selectors: Iterable[str], rules: Sequence[Described]) -> frozenset[str]:
-    """Return the codes that the selectors mean together.
+def ignored_in_files(config: Config, rules: Sequence[Described]) -> list[tuple[str, frozenset[str]]]:
+    """Return the patterns of `per-file-ignores`, each with the codes that are left out there.
 
     Raises:
-        ConfigError: one of them means no rule.
+        ConfigError: a selector means no rule.
     """
-    return frozenset[str]().union(*(expand(word, rules)[1] for word in selectors))
+    ignores = []
+    for pattern, words in config.per_file_ignores:
+        expanded = _expanded(config.ignores_file, "per-file-ignores", words, rules)
+        ignores.append((pattern, frozenset[str]().union(*(codes for _, codes in expanded))))
+    return ignores
+
+
+def _expanded(
+    file: Path | None, key: str, words: Iterable[str], rules: Sequence[Described]
+) -> list[tuple[int, frozenset[str]]]:
+    """Expand the words that `key` has in `file`, or on the command line; an error says where they stand."""
+    try:
+        return [expand(word, rules) for word in words]
+    except ConfigError as error:
+        place = place_of(file, key)
+        raise ConfigError(f"{place}[tool.devlint] `{key}`: {error}" if place else str(error)) from None

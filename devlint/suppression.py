@@ -11,8 +11,10 @@ import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from devlint.config import ConfigError
 from devlint.findings import Finding
 from devlint.lines import row_starts, split_rows
+from devlint.selection import Described, expand
 from devlint.sources import Source
 from devlint.sources.source import Replacement
 
@@ -30,41 +32,62 @@ Place = tuple[int | None, int]
 
 @dataclass(frozen=True, slots=True)
 class Unused:
-    """A suppression that held nothing back. `codes` are those without effect; none means the whole comment."""
+    """A suppression that held nothing back. `codes` are those without effect; none means the whole comment.
+
+    `unknown` are those of `codes` that mean no rule at all.
+    """
 
     filename: str
     cell: int | None
     row: int
     codes: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
 class Directive:
-    """One comment. `codes` None means every code; `own` tells it from a `noqa` that may be meant for other linters."""
+    """One comment. `codes` are codes, beginnings of codes or names of rules, in capitals; None means every code.
+
+    `own` tells it from a `noqa` that may be meant for other linters.
+    """
 
     place: Place
     codes: tuple[str, ...] | None
     own: bool
     used: set[str] = field(default_factory=set)
 
-    def covers(self, code: str) -> bool:
-        """Whether the comment speaks of `code`; a prefix (`DEV3`) speaks of all that start with it."""
+    def covers(self, finding: Finding) -> bool:
+        """Whether the comment speaks of the finding's rule; a prefix (`DEV3`) speaks of all that start with it."""
         if self.codes is None:
             self.used.add("")
             return True
         for mentioned in self.codes:
-            if code.startswith(mentioned):
+            if finding.code.startswith(mentioned) or (self.own and mentioned in ("ALL", finding.name.upper())):
                 self.used.add(mentioned)
                 return True
         return False
 
-    def idle(self, enabled: frozenset[str]) -> tuple[str, ...] | None:
-        """The codes that held nothing back although their rules ran; None if there is nothing to say."""
+    def idle(
+        self, enabled: frozenset[str], rules: Sequence[Described]
+    ) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+        """The codes that held nothing back although their rules ran, with those among them that mean none of `rules`;
+        None if there is nothing to say."""
         if self.codes is None:
-            return () if self.own and not self.used else None
-        mine = [code for code in self.codes if self.own or code.startswith("DEV")]
-        idle = [code for code in mine if code not in self.used and any(rule.startswith(code) for rule in enabled)]
-        return tuple(idle) or None
+            return ((), ()) if self.own and not self.used else None
+        idle: list[str] = []
+        unknown: list[str] = []
+        for code in self.codes:
+            if code in self.used or not (self.own or code.startswith("DEV")):
+                continue
+            try:
+                meant = expand(code, rules)[1]
+            except ConfigError:
+                unknown.append(code)
+                idle.append(code)
+            else:
+                if meant & enabled:
+                    idle.append(code)
+        return (tuple(idle), tuple(unknown)) if idle else None
 
 
 @dataclass(slots=True)
@@ -146,16 +169,16 @@ class Comments:
         for row in rows:
             directives += self.by_place.get((where.cell, row), ())
         # All that cover it count as used: none of them could go without the others.
-        covering = [directive for directive in directives if directive.covers(finding.code)]
+        covering = [directive for directive in directives if directive.covers(finding)]
         return bool(covering)
 
-    def unused(self, enabled: frozenset[str]) -> list[Unused]:
-        """Return the suppressions that held nothing back; `enabled` are the codes of the rules that ran."""
+    def unused(self, enabled: frozenset[str], rules: Sequence[Described]) -> list[Unused]:
+        """Return the suppressions that held nothing back; of all `rules`, those whose codes are `enabled` ran."""
         found: dict[int, Unused] = {}
         for directive in (*self.whole_file, *(item for items in self.by_place.values() for item in items)):
-            idle = directive.idle(enabled)
+            idle = directive.idle(enabled, rules)
             if idle is not None:
-                found[id(directive)] = Unused(self.filename, *directive.place, idle)
+                found[id(directive)] = Unused(self.filename, *directive.place, *idle)
         return sorted(found.values(), key=lambda item: (item.cell or 0, item.row))
 
 

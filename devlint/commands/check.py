@@ -103,13 +103,13 @@ def check(context: click.Context, /, **options: Any) -> None:
 
 def _check(options: dict[str, Any]) -> int:
     resolver = _resolver(options)
-    arguments: tuple[str, ...] = options["paths"] or (".",)
+    arguments: tuple[str, ...] = options["paths"] or ((STDIN,) if options["stdin_filename"] else (".",))
+    _reject_what_does_not_go_together(arguments, options)
     found, contents, names = _find(arguments, resolver, options)
     top = found.files[0].config if len(found.files) == 1 else resolver.config(Path.cwd())
     for name, reason in found.missing + found.unreadable:
         click.echo(f"error: {name}: {reason}", err=True)
-    named = {str(Path(argument).absolute()) for argument in arguments}
-    failed = bool(found.missing) or any(folder in named for folder, _ in found.unreadable)
+    failed = bool(found.missing or found.unreadable)
     if options["show_files"]:
         for file in found.files:
             click.echo(names.get(file.path) or _shown(file.path))
@@ -145,8 +145,6 @@ def _check(options: dict[str, Any]) -> int:
 def _resolver(options: dict[str, Any]) -> Resolver:
     if options["isolated"] and options["config"]:
         raise ConfigError("--isolated and --config exclude each other")
-    if options["diff"] and STDIN in options["paths"] and len(options["paths"]) > 1:
-        raise ConfigError("`-` excludes other paths")
     overrides = Overrides(
         select=options["select"],
         extend_select=options["extend_select"] or (),
@@ -161,6 +159,20 @@ def _resolver(options: dict[str, Any]) -> Resolver:
     return Resolver(overrides, options["config"], options["isolated"])
 
 
+def _reject_what_does_not_go_together(arguments: Sequence[str], options: dict[str, Any]) -> None:
+    """Refuse options of which one would silently undo what the other is for."""
+    if STDIN in arguments and len(arguments) > 1:
+        raise ConfigError("`-` excludes other paths")
+    if options["stdin_filename"] and STDIN not in arguments:
+        raise ConfigError("--stdin-filename names what comes from standard input, and excludes other paths")
+    if options["add_noqa"] and STDIN in arguments:
+        raise ConfigError("--add-noqa writes into files, and excludes `-`")
+    mending = next((name for name in ("fix", "diff") if options[name]), None)
+    accepting = next((name for name in ("add_noqa", "write_baseline") if options[name]), None)
+    if mending and accepting:
+        raise ConfigError(f"--{mending} and --{accepting.replace('_', '-')} exclude each other")
+
+
 def _find(
     arguments: Sequence[str], resolver: Resolver, options: dict[str, Any]
 ) -> tuple[Found, dict[Path, bytes], dict[Path, str]]:
@@ -168,8 +180,6 @@ def _find(
 
     if STDIN not in arguments:
         return find_files(arguments, resolver, options["force_exclude"]), {}, {}
-    if len(arguments) > 1:
-        raise ConfigError("`-` excludes other paths")
     name: str = options["stdin_filename"] or STDIN
     path = Path(name).absolute()
     config = resolver.config(path.parent)
@@ -189,7 +199,8 @@ def _run(
 
     screen: Callable[[Report], None] | None = None
     baseline: Path | None = options["baseline"]
-    if baseline is not None:
+    # A baseline that is written anew holds all findings of now, those that an older one has accepted included.
+    if baseline is not None and not options["write_baseline"]:
         accepted = baseline
 
         def screen(report: Report) -> None:
@@ -235,7 +246,7 @@ def _write(fixed: Sequence[Fixed], contents: dict[Path, bytes], options: dict[st
     else:
         for item in fixed:
             try:
-                write_atomically(Path(item.source.path), item.after)
+                write_atomically(Path(item.source.path), item.after, item.before)
             except OSError as error:
                 click.echo(f"error: {item.source.filename}: {error.strerror or error}", err=True)
                 written = False
@@ -257,6 +268,8 @@ def _show_diff(fixed: Sequence[Fixed], options: dict[str, Any]) -> int:
 
 
 def _accept(report: Report, options: dict[str, Any]) -> int:
+    """Accept what was found, by comments or a baseline; return the exit code."""
+    accepted = OK
     if options["add_noqa"]:
         from devlint.fixes import write_atomically
         from devlint.suppression import noqa_replacements
@@ -272,9 +285,10 @@ def _accept(report: Report, options: dict[str, Any]) -> int:
             try:
                 text = source.encode(source.apply(replacements))
                 if replacements:
-                    write_atomically(Path(source.path), text)
+                    write_atomically(Path(source.path), text, source.encode(source.content))
             except (OSError, ValueError) as error:
-                click.echo(f"error: {source.filename}: {error}", err=True)
+                click.echo(f"error: {source.filename}: {getattr(error, 'strerror', None) or error}", err=True)
+                accepted = USAGE
                 continue
             added += len(replacements)
         click.echo(f"Added {_counted(added, 'comment')}.", err=True)
@@ -286,7 +300,7 @@ def _accept(report: Report, options: dict[str, Any]) -> int:
         except OSError as error:
             raise ConfigError(f"{options['write_baseline']}: {error.strerror or error}") from None
         click.echo(f"Wrote {_counted(count, 'finding')} to {options['write_baseline']}.", err=True)
-    return OK
+    return accepted
 
 
 def _print(report: Report, config: Config, options: dict[str, Any], *, to_stderr: bool) -> None:
@@ -319,7 +333,8 @@ def _print_unused(report: Report) -> None:
     for item in report.unused:
         cell = f"cell {item.cell}:" if item.cell is not None else ""
         what = f"of {', '.join(item.codes)}" if item.codes else "comment"
-        click.echo(f"{item.filename}:{cell}{item.row}: unused suppression {what}", err=True)
+        unknown = f" ({', '.join(item.unknown)}: no such rule)" if item.unknown else ""
+        click.echo(f"{item.filename}:{cell}{item.row}: unused suppression {what}{unknown}", err=True)
 
 
 def _shown(path: Path) -> str:

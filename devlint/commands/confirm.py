@@ -96,7 +96,7 @@ def _confirm(options: dict[str, Any]) -> int:
     for finding in report.findings:
         if finding.code in NOT_RUN:
             click.echo(f"warning: {finding.location.filename}: not linted: {finding.message}", err=True)
-    failed = bool(found.missing or report.errors)
+    failed = bool(found.missing or found.unreadable or report.errors)
     limits = Limits(seconds=options["timeout"], memory=options["memory"])
     roots = tuple({_root(file.path, file.config) for file in found.files})
     with progress(len(report.findings), options["quiet"] or machine_readable) as bar:

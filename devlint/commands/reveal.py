@@ -39,7 +39,9 @@ def reveal(place: str, cell: int | None, world: tuple[str, ...]) -> None:
     places = ((row, *source.locate(row, 1)) for row in rows)
     row = next((row for row, at, position in places if position.row == int(line) and at == cell), None)
     if row is None:
-        raise click.UsageError(f"{name} has no line {line} of code" + (f" in cell {cell}" if cell else ""))
+        where_in = f" in cell {cell}" if cell else ""
+        hint = "; --cell says in which cell of a notebook" if source.kind == "notebook" and not cell else ""
+        raise click.UsageError(f"{name} has no line {line} of code{where_in}{hint}")
 
     shown = Places({source.path: source})
 

@@ -156,7 +156,9 @@ class Server:
         if not first:
             said = self._process.stderr.read().strip().splitlines()
             self.close()
-            raise MachineError(f"torch can't be loaded: {said[-1] if said else 'the server ended'}")
+            reason = said[-1] if said else "the server ended"
+            hint = '; pip install "devlint[confirm]" brings what is needed' if "ModuleNotFoundError" in reason else ""
+            raise MachineError(f"torch can't be loaded: {reason}{hint}")
         facts = json.loads(first)
         self.strength: str = facts["strength"]
         self.torch: str = facts["torch"]
@@ -283,9 +285,8 @@ class Machines:
                 return Machine(world, "real", plain.torch)
             if self._wanted == "real":
                 found = f"{usable} of them" if usable else "none that programs here can use"
-                reason = (
-                    f"it takes {count} real GPUs, and this machine has {found if plain.visible_devices else 'none'}"
-                )
+                wanted = "a real GPU" if count == 1 else f"{count} real GPUs"
+                reason = f"it takes {wanted}, and this machine has {found if plain.visible_devices else 'none'}"
                 return Machine(world, None, plain.torch, reason)
         simulating = self._server("simulating")
         if simulating.refusal:

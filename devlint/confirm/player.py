@@ -64,7 +64,8 @@ def play(request: Request, private: str) -> Answer:
             answer["search"] = search(request["search"], main.__dict__, recorder)
     except SystemExit as end:
         if end.code not in (None, 0):
-            answer.update(ended="exited", error=f"SystemExit: {end.code}", frames=_frames(end, request["root"]))
+            why = f" ({said})" if (said := _refusal(end)) else ""
+            answer.update(ended="exited", error=f"SystemExit: {end.code}{why}", frames=_frames(end, request["root"]))
     except BaseException as error:
         answer.update(_raised(error, request["root"]))
     answer.update(_observed(recorder, request))
@@ -135,6 +136,17 @@ def _probe_imports(texts: dict[str, str], probes: list[dict[str, Any]]) -> None:
         return original(self, name)
 
     importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign,assignment]
+
+
+def _refusal(end: SystemExit) -> str | None:
+    """What `argparse` said of the command line before it ended the program; its output went nowhere."""
+    step = end.__traceback__
+    while step is not None:
+        frame = step.tb_frame
+        if frame.f_code.co_name == "error" and frame.f_globals.get("__name__") == "argparse":
+            return str(frame.f_locals.get("message"))
+        step = step.tb_next
+    return None
 
 
 def _raised(error: BaseException, root: str) -> Answer:

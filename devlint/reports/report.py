@@ -81,6 +81,8 @@ def summary_lines(report: Report) -> list[str]:
     found = " and ".join([", ".join(counted[:-1]), counted[-1]] if len(counted) > 1 else counted)
     by_world = Counter(world for finding in findings for world in finding.worlds)
     worlds = ", ".join(f"{world.name} {by_world[world.name] or 'ok'}" for world in report.worlds)
+    if not files and not findings:
+        return ["Nothing was checked."]
     head = f"Found {found}" if findings else "Found no errors"
     unread = sum(finding.code == "DEV000" for finding in findings)
     if unread:

@@ -82,6 +82,12 @@ def left_in(folder: Path) -> list[int]:
     return found
 
 
+def test_a_command_line_that_is_refused(run: Run) -> None:
+    outcome = run("import argparse\np = argparse.ArgumentParser()\np.add_argument('data')\np.parse_args()\n")
+    assert outcome.ended == "exited"
+    assert outcome.error == "SystemExit: 2 (the following arguments are required: data)"
+
+
 def test_fork_bomb(run: Run, tmp_path: Path) -> None:
     bomb = "while True:\n    try:\n        os.fork()\n    except OSError:\n        pass\n"
     outcome = run(f"import os\nos.chdir({str(tmp_path)!r})\n{bomb}", processes=20)

@@ -53,6 +53,12 @@ def test_changed_lines_and_other_files_are_new(known: Path) -> None:
     assert rows("b.py") == [1]
 
 
+def test_a_baseline_that_is_renewed_keeps_what_is_known(known: Path) -> None:
+    (known.parent / "a.py").write_text("x.to(d)\nz.to(d)\n")
+    assert check("--baseline", "known.json", "--write-baseline", "known.json").exit_code == 0
+    assert rows() == []
+
+
 def test_the_working_folder_does_not_matter(known: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (known.parent / "sub").mkdir()
     monkeypatch.chdir(known.parent / "sub")

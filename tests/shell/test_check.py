@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 from click.testing import CliRunner, Result
@@ -100,6 +104,25 @@ def test_an_unreadable_file(project: Path) -> None:
     assert [code for code, *_ in found(".")] == ["DEV000"]
 
 
+@pytest.mark.parametrize("argument", ["secret", "."])
+def test_a_folder_that_may_not_be_looked_into(project: Path, monkeypatch: pytest.MonkeyPatch, argument: str) -> None:
+    folder = str(project / "secret")
+    os.mkdir(folder)
+
+    def refused(original: Callable[..., Any], path: object = ".", **options: Any) -> Any:
+        if str(path).startswith(folder + os.sep * (original is os_stat)):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return original(path, **options)
+
+    os_stat = os.stat
+    for name in ("stat", "scandir"):
+        monkeypatch.setattr(os, name, partial(refused, getattr(os, name)))
+    result = check(argument)
+    assert result.exit_code == 2
+    assert "secret: Permission denied" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -162,6 +185,11 @@ def test_select_and_ignore(project: Path) -> None:
         (["--config", "nowhere.toml"], "nowhere.toml"),
         (["--nonsense"], "No such option"),
         (["-", "bad.py"], "excludes other paths"),
+        (["--stdin-filename", "a.py", "bad.py"], "excludes other paths"),
+        (["--add-noqa", "-"], "--add-noqa writes into files"),
+        (["--fix", "--add-noqa"], "--fix and --add-noqa exclude each other"),
+        (["--diff", "--add-noqa"], "--diff and --add-noqa exclude each other"),
+        (["--fix", "--write-baseline", "b.json"], "--fix and --write-baseline exclude each other"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(project: Path, arguments: list[str], text: str) -> None:
@@ -169,6 +197,8 @@ def test_wrong_usage_is_exit_code_2(project: Path, arguments: list[str], text: s
     result = check(*arguments)
     assert result.exit_code == 2
     assert text in result.stderr
+    assert (project / "bad.py").read_text() == BAD
+    assert not (project / "b.json").exists()
 
 
 def test_worlds_of_the_command_line(project: Path) -> None:
@@ -207,6 +237,12 @@ def test_standard_input(project: Path) -> None:
     assert "-:2:1: DEV201" in check("-", "--output-format", "concise", text=BAD).stdout
 
 
+def test_the_name_of_standard_input_asks_for_it(project: Path) -> None:
+    (project / "bad.py").write_text(BAD)
+    result = check("--stdin-filename", "other.py", "--output-format", "concise", "-q", text=BAD)
+    assert [line.split(":")[0] for line in result.stdout.splitlines()] == ["other.py"]
+
+
 def test_standard_input_is_fixed_to_standard_output(project: Path) -> None:
     result = check("-", "--fix", text=BAD)
     assert (result.exit_code, result.stdout) == (0, GOOD)
@@ -218,6 +254,26 @@ def test_no_files_is_said_on_stderr(project: Path) -> None:
     result = check()
     assert result.exit_code == 0
     assert "no Python files" in result.stderr
+    assert result.stdout == "Nothing was checked.\n"
+
+
+def test_a_failure_of_devlint_is_no_finding(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> NoReturn:
+        raise ZeroDivisionError
+
+    (project / "bad.py").write_text(BAD)
+    monkeypatch.setattr("devlint.files.find_files", fail)
+    result = check()
+    assert result.exit_code == 2
+    assert "ZeroDivisionError" in result.stderr and "devlint itself has failed" in result.stderr
+
+
+def test_an_interruption_is_no_finding(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("devlint.files.find_files", interrupt)
+    assert check().exit_code == 130
 
 
 def test_add_noqa(project: Path) -> None:

@@ -18,6 +18,7 @@ from devlint.config import (
     Selection,
     find_config,
     parse_settings,
+    place_of,
     read_config,
 )
 from devlint.files import find_files
@@ -99,7 +100,7 @@ def test_mistakes_are_named(tmp_path: Path, line: str, message: str) -> None:
     file = write(tmp_path, f"[tool.devlint]\n{line}\n")
     with pytest.raises(ConfigError) as caught:
         read_config(file)
-    assert str(caught.value).startswith(f"{file}: ")
+    assert str(caught.value).startswith(f"{file}:2: ")
     assert message in str(caught.value)
 
 
@@ -119,7 +120,28 @@ def test_a_rule_that_does_not_exist_is_exit_code_2(project: Path) -> None:
     (project / "a.py").write_text("")
     result = CliRunner().invoke(cli, ["check"])
     assert result.exit_code == 2
-    assert "unknown rule `DEV999`" in result.stderr
+    assert f"{project / 'pyproject.toml'}:2: [tool.devlint] `ignore`: unknown rule `DEV999`" in result.stderr
+    write(project, '[tool.devlint]\n[tool.devlint.per-file-ignores]\n"*.py" = ["DEV999"]\n')
+    result = CliRunner().invoke(cli, ["check"])
+    assert f"{project / 'pyproject.toml'}:2: [tool.devlint] `per-file-ignores`: unknown rule" in result.stderr
+    result = CliRunner().invoke(cli, ["check", "--per-file-ignores", "*.py:DEV998"])
+    assert result.stderr.splitlines()[-1] == "Error: unknown rule `DEV998`"
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("[tool.other]\nselct = 1\n\n[tool.devlint]\nworlds = []\nselct = 1\n", 6),
+        ('[tool.devlint]\n"selct" = 1\n', 2),
+        ("[tool.devlint.selct]\nx = 1\n", 1),
+        ("[tool]\ndevlint.selct = 1\n", None),
+        ("selct = 1\n", 1),
+    ],
+)
+def test_where_a_key_stands(tmp_path: Path, text: str, row: int | None) -> None:
+    file = write(tmp_path, text)
+    assert place_of(file, "selct") == (f"{file}:{row}: " if row else f"{file}: ")
+    assert place_of(None, "selct") == ""
 
 
 def test_the_nearest_file_with_a_table_wins(tmp_path: Path) -> None:

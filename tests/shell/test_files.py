@@ -141,6 +141,13 @@ def test_folders_that_loop_end(project: Path) -> None:
     assert shown(project, "a/loop") == ["a/loop/a/b.py"]
 
 
+def test_of_a_file_and_a_link_to_it_the_file_is_taken(project: Path) -> None:
+    tree(project, "train.py")
+    (project / "a_link.py").symlink_to(project / "train.py")
+    assert shown(project) == ["train.py"]
+    assert shown(project, "a_link.py", ".") == ["a_link.py"]
+
+
 def test_what_is_named_twice_is_linted_once(project: Path) -> None:
     tree(project, "a.py", "b.py")
     assert shown(project, "b.py", ".", "./b.py") == ["b.py", "a.py"]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from devlint import linter
 from devlint.cli import cli
 from devlint.fixes import choose, write_atomically
 from devlint.rules.base import Mend, Replacement
@@ -124,6 +126,23 @@ def test_insertions_at_one_place_are_not_taken_together() -> None:
 
 def test_an_insertion_beside_a_replacement_is_no_overlap() -> None:
     assert len(choose([("A", mend((3, 3, "a"))), ("B", mend((3, 5, "b")))], unsafe=False)) == 2
+
+
+def test_what_was_saved_in_the_meantime_is_not_overwritten(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = project / "bad.py"
+    file.write_text("x.to(a)\n")
+    original = linter.lint_and_fix
+
+    def and_somebody_saves(*arguments: Any, **options: Any) -> Any:
+        answer = original(*arguments, **options)
+        file.write_text("x.to(a)\nprint('new')\n")
+        return answer
+
+    monkeypatch.setattr(linter, "lint_and_fix", and_somebody_saves)
+    result = check("--fix")
+    assert result.exit_code == 2
+    assert "bad.py: changed while it was checked" in result.stderr
+    assert file.read_text() == "x.to(a)\nprint('new')\n"
 
 
 def test_a_write_that_fails_leaves_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,8 @@ def test_a_cell_of_a_notebook(project: Path) -> None:
     lines = reveal("a.ipynb:2", "--cell", "2", "--world", "gpu1")
     assert "    gpu1              module torch.nn.Linear on cuda:0, moved at cell 1 line 5" in lines
     assert "    gpu1              Tensor on cpu, created at cell 2 line 1" in lines
+    result = CliRunner().invoke(cli, ["reveal", "a.ipynb:2"])
+    assert result.exit_code == 2 and "--cell" in result.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("place", ["a.py", "a.py:0", "a.py:x", "a.py:99", "nowhere.py:1"])

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from devlint.findings import Finding, Location, Position
+from devlint.rules.catalogue import CATALOGUE
 from devlint.sources import read_source
 from devlint.suppression import Comments, noqa_replacements
 
@@ -19,7 +20,7 @@ def comments(text: str, name: str = "a.py") -> Comments:
 
 def finding(row: int, code: str = "DEV301", end: int | None = None, noqa_row: int = 0) -> Finding:
     where = Location("a.py", Position(row, 1), Position(end or row, 5))
-    return Finding(code, "name", "message", where, "error", noqa_row=noqa_row)
+    return Finding(code, "mixed-devices", "message", where, "error", noqa_row=noqa_row)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,9 @@ def finding(row: int, code: str = "DEV301", end: int | None = None, noqa_row: in
         ("# devlint: ignore[DEV301] because", True),
         ("# devlint: ignore[DEV201, DEV301]", True),
         ("# devlint:ignore", True),
+        ("# devlint: ignore[mixed-devices]", True),
+        ("# devlint: ignore[ALL]", True),
+        ("# noqa: ALL", False),
         ("# devlint: ignore[DEV302]", False),
         ("# devlint: ignored", False),
         ("# nothing", False),
@@ -100,10 +104,18 @@ def test_what_held_nothing_back_is_unused() -> None:
         "d()  # devlint: ignore\n"
         "e()  # noqa: E501\n"
         "f()  # devlint: ignore[DEV901]\n"
+        "g()  # devlint: ignore[mixed-devices]\n"
+        "h()  # devlint: ignore[mixed-device]\n"
     )
     assert read.suppresses(finding(2))
-    unused = [(item.row, item.codes) for item in read.unused(ENABLED)]
-    assert unused == [(1, ("DEV301",)), (2, ("DEV201",)), (4, ())]
+    unused = [(item.row, item.codes, item.unknown) for item in read.unused(ENABLED, CATALOGUE)]
+    assert unused == [
+        (1, ("DEV301",), ()),
+        (2, ("DEV201",), ()),
+        (4, (), ()),
+        (7, ("MIXED-DEVICES",), ()),
+        (8, ("MIXED-DEVICE",), ("MIXED-DEVICE",)),
+    ]
 
 
 def test_added_comments() -> None:
