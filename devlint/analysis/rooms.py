@@ -97,6 +97,7 @@ from devlint.analysis.python import (
 from devlint.analysis.pytorch import (
     arrays,
     backward,
+    device_handles,
     devices,
     indexing,
     leaves,
@@ -130,6 +131,7 @@ __all__ = [
     "contexts",
     "copying",
     "coroutines",
+    "device_handles",
     "devices",
     "displays",
     "distributions",

@@ -25,7 +25,7 @@ from devlint.analysis.programs.fixtures import shared_above
 from devlint.analysis.programs.given_away import run_given_away
 from devlint.analysis.programs.handed import run_handed
 from devlint.analysis.programs.hearsay import speaks_of_cuda
-from devlint.analysis.programs.outcomes import MAIN, Pass, called_by_roots, stands, take_imports, taken_over
+from devlint.analysis.programs.outcomes import MAIN, Outcome, Pass, called_by_roots, stands, take_imports, taken_over
 from devlint.analysis.programs.sameness import are_the_same
 from devlint.analysis.project import Project
 from devlint.analysis.python.settings import forget_settings
@@ -222,69 +222,88 @@ class _Runner:
     def _run_entries(self, path: str, last: Pass | None, now: Pass, deadline: float, among: set[str] | None) -> None:
         """Run a file as a program, or enter it by protocol; of one that programs drive, the modules `among` these."""
         machine = now.machine
-        outcomes = now.outcomes.setdefault(path, {})
-        before = last.outcomes.get(path, {}) if last is not None else {}
-        stood = last is not None and stands(path, last, now.world)
-        module = self.project.module(path)
-        assert module is not None
-        budget = 3000 + 15 * module.text.count("\n")
-        namespace: Namespace | None = None
-        chosen: set[str] = set()  # the defaults that the program sets
+        now.outcomes.setdefault(path, {})
+        chosen: set[str] = set()
         if self.driving.is_program(path) and among is None:
-            package = module_name(path)[1]
-
-            def run_program() -> None:
-                nonlocal namespace
-                fresh = Namespace(path, "__main__", package, module)
-                namespace = namespace or fresh
-                run_body(machine, fresh)
-                for slot in ("default_device", "default_type"):
-                    default = getattr(machine.state, slot)
-                    if default is not None and default.type != "cpu":
-                        chosen.add(slot)
-                run_given_away(machine, path)
-                run_handed(machine, path)
-
-            earlier = None if last is None else last.outcomes.get(path, {}).get(MAIN)
-            outcomes[MAIN] = self._runs(machine, run_program, budget, deadline, path, True).explore(path, earlier)
-            if self.driving.is_self_test(path):
-                for node in outcomes[MAIN].reached:
-                    machine.visited.pop(node, None)
+            namespace = self._run_program(path, last, now, deadline, chosen)
         else:
-            machine.begin(budget, {})
+            machine.begin(self._budget(path), {})
             machine.state = State()
             value = run_file(machine, path)
             namespace = value.namespace if value is not None else None
         stays = now.world.has_cuda and self.driving.stays_on_cpu(path)
         if namespace is None or (path in self.driving.driven and among is None) or stays:
             return
+        self._enter_by_protocol(namespace, last, now, deadline, among, chosen)
+
+    def _run_program(
+        self, path: str, last: Pass | None, now: Pass, deadline: float, chosen: set[str]
+    ) -> Namespace | None:
+        """Run a file as a program and return the names of its first run.
+
+        The defaults for devices that it sets are added to `chosen`.
+        """
+        machine = now.machine
+        module = self.project.module(path)
+        assert module is not None
+        package = module_name(path)[1]
+        namespace: Namespace | None = None
+
+        def run_program() -> None:
+            nonlocal namespace
+            fresh = Namespace(path, "__main__", package, module)
+            namespace = namespace or fresh
+            run_body(machine, fresh)
+            for slot in ("default_device", "default_type"):
+                default = getattr(machine.state, slot)
+                if default is not None and default.type != "cpu":
+                    chosen.add(slot)
+            run_given_away(machine, path)
+            run_handed(machine, path)
+
+        earlier = None if last is None else last.outcomes.get(path, {}).get(MAIN)
+        runs = self._runs(machine, run_program, self._budget(path), deadline, path, True)
+        now.outcomes[path][MAIN] = outcome = runs.explore(path, earlier)
+        if self.driving.is_self_test(path):
+            for node in outcome.reached:
+                machine.visited.pop(node, None)
+        return namespace
+
+    def _enter_by_protocol(
+        self,
+        namespace: Namespace,
+        last: Pass | None,
+        now: Pass,
+        deadline: float,
+        among: set[str] | None,
+        chosen: set[str],
+    ) -> None:
+        """Enter what nobody in sight calls of a file that was run. `chosen`: the defaults that it sets as a program."""
+        machine = now.machine
+        path = namespace.path
+        outcomes = now.outcomes[path]
+        unheard = not speaks_of_cuda(namespace.module)
         machine.built.clear()
-        elsewhere = self.driving.defaults_around(path)
+        unsure = chosen | self.driving.defaults_around(path)
         entries = sorted(protocol_entries(machine, namespace), key=is_private_class)
         if among is not None:
             entries = [entry for entry in entries if entry.key[0] == "class" and entry.node.name in among]
-        unheard = not speaks_of_cuda(module)
         theirs = called_by_roots(entries, last.outcomes[path]) if last is not None and not now.world.has_cuda else ()
         for entry in entries:
             if entry.called in theirs or (entry.node in machine.ran and is_private_class(entry)):
                 continue
-            shared = before.get(entry.key)
-            if (
-                last is not None
-                and shared is not None
-                and (shared.holds(last.world, now.world) or (unheard and shared.holds_unheard(now.world)))
-                and (stood or (MAIN not in before and are_the_same({path, *shared.touched}, last, now)))
-            ):
+            shared = self._of_the_world_before(entry, path, last, now, unheard)
+            if shared is not None:
                 outcomes[entry.key] = shared.copied(now.world)
                 machine.visited.update(dict.fromkeys(shared.reached))
                 continue
             self.analysis.statistics["entries"] += 1
 
-            def run_entry(entry: Entry = entry, namespace: Namespace = namespace) -> None:
+            def run_entry(entry: Entry = entry) -> None:
                 machine.run.protocol = True
                 machine.run.home = path
                 repeat_defaults(machine, path)
-                for slot in chosen | elsewhere:  # whether it is called where they hold, nobody knows
+                for slot in unsure:  # whether it is called where they hold, nobody knows
                     machine.store.set(machine.state, slot, DeviceValue("?"))
                 forget_settings(machine, namespace, entry.node)
                 entry.run()
@@ -293,6 +312,30 @@ class _Runner:
             steps = 1000 + 15 * entry.rows
             earlier = None if last is None else last.outcomes.get(path, {}).get(entry.key)
             outcomes[entry.key] = self._runs(machine, run_entry, steps, deadline, path, False).explore(path, earlier)
+
+    def _of_the_world_before(
+        self, entry: Entry, path: str, last: Pass | None, now: Pass, unheard: bool
+    ) -> Outcome | None:
+        """What an entry gave in the world before, if that holds in this one: it need not be run again.
+
+        `unheard`: its file has no word for CUDA.
+        """
+        before = last.outcomes.get(path, {}) if last is not None else {}
+        shared = before.get(entry.key)
+        if last is None or shared is None:
+            return None
+        if not (shared.holds(last.world, now.world) or (unheard and shared.holds_unheard(now.world))):
+            return None
+        if stands(path, last, now.world):
+            return shared
+        is_same = MAIN not in before and are_the_same({path, *shared.touched}, last, now)
+        return shared if is_same else None
+
+    def _budget(self, path: str) -> int:
+        """The steps that a run of a file may take."""
+        module = self.project.module(path)
+        assert module is not None
+        return 3000 + 15 * module.text.count("\n")
 
     def _events_of_imports(self, machine: Machine, path: str) -> Iterable[Event]:
         """What was told of the files that a file imports, when they were imported."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
@@ -63,3 +64,39 @@ def test_the_architecture_page_names_every_room() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(\w+)(?:\.py)?`", page))
     assert {path.stem for path in ROOMS if path.stem != "__init__"} <= named
+
+
+LONGEST = 66
+LISTS = {"running.py: __init__", "table.py: parse"}
+"""Functions that are longer because they list what there is."""
+
+
+def test_functions_fit_on_a_screen() -> None:
+    found = set()
+    for path in (ROOT / "devlint").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno >= LONGEST:
+                found.add(f"{path.name}: {node.name}")
+    assert found == LISTS
+
+
+def test_docstrings_name_what_there_is() -> None:
+    """`module._name` and `module.py` in docstrings and comments of the interpreter, whatever has moved since."""
+    texts: dict[str, str] = {}
+    for path in ROOMS:
+        texts[path.stem] = texts.get(path.stem, "") + path.read_text(encoding="utf-8")
+    for path in ROOMS:
+        page = path.read_text(encoding="utf-8")
+        for module, name in re.findall(r"`(\w+)\.(_[a-z]\w*)`", page):
+            assert module not in texts or re.search(rf"\b{name}\b", texts[module]), f"{path.name}: {module}.{name}"
+
+
+def test_no_two_rooms_of_torch_have_functions_of_one_name() -> None:
+    """Who looks for `product_rank` is to find one."""
+    where: dict[str, list[str]] = {}
+    for path in ROOMS:
+        if path.parent.name == "pytorch":
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                    where.setdefault(node.name, []).append(path.name)
+    assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}

@@ -36,6 +36,7 @@ from devlint.analysis.models.distributions import FAMILY, apply, construct, init
 from devlint.analysis.programs.given_away import note_call, note_method
 from devlint.analysis.programs.handed import hand_over
 from devlint.analysis.python.classes import ask, let_others_write
+from devlint.analysis.pytorch.array_ranks import nesting
 from devlint.analysis.pytorch.building import construct_builtin
 from devlint.analysis.pytorch.devices import device_of_default_type, legacy_error, resolve, use
 from devlint.analysis.pytorch.leaves import NoGradient
@@ -43,7 +44,7 @@ from devlint.analysis.pytorch.missing import gone
 from devlint.analysis.pytorch.module_moves import move, move_module
 from devlint.analysis.pytorch.modules import forget_places, registered
 from devlint.analysis.pytorch.opaque import part_moved
-from devlint.analysis.pytorch.results import nesting, plain_result
+from devlint.analysis.pytorch.results import plain_result
 from devlint.analysis.pytorch.rows import apply_row, may_be_delegated, refuse_as_content
 from devlint.analysis.pytorch.tensor_methods import moved, torch_method
 from devlint.semantics import errors, libraries, table

@@ -20,7 +20,7 @@ from devlint.analysis.domain.values import (
     Unknown,
     Value,
 )
-from devlint.analysis.pytorch.devices import torch_device
+from devlint.analysis.pytorch.device_handles import torch_device
 from devlint.analysis.pytorch.results import device_of
 
 if TYPE_CHECKING:

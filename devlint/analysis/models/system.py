@@ -1,4 +1,4 @@
-"""sys, os, time, files, spawned processes and threads: what they give, as far as devices go."""
+"""sys, os, time, random, paths, temporary files, logging, spawned processes: what they give, as far as devices go."""
 
 from __future__ import annotations
 

@@ -38,11 +38,12 @@ from devlint.analysis.domain.values import (
 )
 from devlint.analysis.events import InvalidDevice, LegacyType, Site
 from devlint.analysis.python.classes import bind_to_class
+from devlint.analysis.pytorch.array_ranks import nesting
 from devlint.analysis.pytorch.backward import wait_for_function
 from devlint.analysis.pytorch.devices import asked_of, default_device, demand_gpu, legacy_error, mark_used, resolve, use
 from devlint.analysis.pytorch.host import let_arrive
 from devlint.analysis.pytorch.missing import die, unavailable
-from devlint.analysis.pytorch.results import derived, loaded_tensor, nesting
+from devlint.analysis.pytorch.results import derived, loaded_tensor
 from devlint.analysis.pytorch.rows import argument_node, demand_cpu
 from devlint.analysis.pytorch.tensors import combine
 from devlint.analysis.signals import Crash

@@ -1,4 +1,5 @@
-"""Builtins that work on any value: conversions, types, attributes, introspection."""
+"""Builtins that convert, compute, read and write. What asks values what they are is in `introspection`, what goes over
+iterables in `iterables`."""
 
 from __future__ import annotations
 

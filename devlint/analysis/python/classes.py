@@ -1,4 +1,4 @@
-"""User classes: order of resolution, what is an instance of what, construction."""
+"""User classes: what is an instance of what, construction, attributes. Their order is that of `domain/ancestry`."""
 
 from __future__ import annotations
 

@@ -46,7 +46,8 @@ from devlint.analysis.flow.gpu_numbers import handed_on, note_name
 from devlint.analysis.python.lacking import LACKED, ask_nothing, read_lacking
 from devlint.analysis.python.sequences import bounds
 from devlint.analysis.python.unfilled import stays_none
-from devlint.analysis.pytorch.devices import counts_devices, indexed_device_name
+from devlint.analysis.pytorch.device_handles import indexed_device_name
+from devlint.analysis.pytorch.devices import counts_devices
 from devlint.analysis.pytorch.formatting import refuse_formats
 from devlint.analysis.pytorch.host import read_pending
 from devlint.analysis.signals import Crash

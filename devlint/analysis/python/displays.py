@@ -29,7 +29,7 @@ from devlint.analysis.flow.narrowing import narrow
 from devlint.analysis.frames import Frame, Locals
 from devlint.analysis.python.binding import bind
 from devlint.analysis.python.constants import as_text
-from devlint.analysis.pytorch.devices import indexed_device_name
+from devlint.analysis.pytorch.device_handles import indexed_device_name
 from devlint.analysis.pytorch.host import read_pending
 from devlint.syntax import ir
 

@@ -55,8 +55,8 @@ from devlint.analysis.python.instances import instance_method
 from devlint.analysis.python.introspection import note_heir
 from devlint.analysis.python.metaclasses import inherit_metaclass, take_metaclass
 from devlint.analysis.pytorch.checks import note_assertion, note_raise, raises
+from devlint.analysis.pytorch.device_handles import enter_device
 from devlint.analysis.pytorch.device_names import tell_missing_key
-from devlint.analysis.pytorch.devices import enter_device
 from devlint.analysis.pytorch.module_methods import base_method
 from devlint.analysis.pytorch.moves import note_dropped, note_rebound, note_uncalled, nothing_of_move
 from devlint.analysis.pytorch.staleness import is_filled

@@ -45,11 +45,12 @@ from devlint.analysis.domain.values import (
 from devlint.analysis.events import MoveOnArray
 from devlint.analysis.flow.narrowing import is_for_tensors
 from devlint.analysis.python.lacking import is_told_apart, receiver_of
+from devlint.analysis.pytorch.array_ranks import array_product_rank, array_rank, reduced_array_rank
 from devlint.analysis.pytorch.devices import source_text
 from devlint.analysis.pytorch.host import read_pending, read_through, to_host
 from devlint.analysis.pytorch.meeting import tensors_in
 from devlint.analysis.pytorch.missing import too_few
-from devlint.analysis.pytorch.results import array_rank, may_be_module, product_rank, reduced_rank
+from devlint.analysis.pytorch.results import may_be_module
 from devlint.semantics import errors
 from devlint.syntax import ir
 
@@ -106,7 +107,7 @@ def array_method(machine: Machine, value: Array, name: str, call: Call) -> Value
     if name in _SCALARS:
         return NUMBER
     if name in _REDUCTIONS and not call.open:
-        left = reduced_rank(value, call.given(0, "axis"), call.keywords.get("keepdims"))
+        left = reduced_array_rank(value, call.given(0, "axis"), call.keywords.get("keepdims"))
         return NUMBER if left == 0 else Array(left, None, True)
     if name == "view" and call.positional and not isinstance(call.positional[0], (Const, External)):
         return UNKNOWN
@@ -239,7 +240,7 @@ def array_binary(
 
 
 def _product(left: Array, right: Array) -> Value:
-    rank = product_rank(left.rank, right.rank)
+    rank = array_product_rank(left.rank, right.rank)
     return NUMBER if rank == 0 else Array(rank, None, True)
 
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING
 
-from devlint.analysis.dispatch import ATTRIBUTE, METHOD, TRUTH, Call, models, on
+from devlint.analysis.dispatch import TRUTH, on
 from devlint.analysis.domain.values import (
-    NONE,
-    NUMBER,
-    POISON,
     SOME_INDEX,
-    UNKNOWN,
     Const,
     DeviceValue,
     External,
@@ -20,13 +15,11 @@ from devlint.analysis.domain.values import (
     Sequence,
     Unknown,
     Value,
-    const,
-    constant,
 )
 from devlint.analysis.events import AvailabilityNotCalled, CudaInWorker, DeviceNamed, DeviceNumber, InvalidDevice, Site
 from devlint.analysis.flow.gpu_numbers import is_chosen
 from devlint.analysis.flow.users_devices import as_given, is_in_no_world, note_default, note_device
-from devlint.analysis.pytorch.missing import UseKind, gone, is_missing_accelerator, missing_accelerator, unavailable
+from devlint.analysis.pytorch.missing import UseKind, gone, unavailable
 from devlint.analysis.running import FIRST_GPU
 from devlint.analysis.signals import Crash
 from devlint.semantics import errors
@@ -35,6 +28,7 @@ from devlint.semantics.devices import ACCELERATORS, parse_device
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+    from devlint.analysis.state import Worker
     from devlint.syntax import ir
 
 
@@ -91,30 +85,36 @@ def resolve(
     elif isinstance(value, Sequence):
         return several(machine, value, node, frame, operation)
     else:
-        if isinstance(value, Instance) and isinstance(value.cls, External):
-            if value.cls.path == "torch.cuda.device":
-                if operation.startswith("torch.cuda."):  # its own functions read the number of the context manager
-                    return resolve(machine, value.state["target"], node, frame, operation, kind)
-                site = machine.site(node, frame)
-                machine.emit(
-                    InvalidDevice,
-                    site,
-                    value.site or site,
-                    error=errors.message("invalid-device", form="context", operation=operation),
-                    kind="context",
-                    operation=operation,
-                    text="torch.cuda.device",
-                )
-                return gone(machine)
-        users = as_given(machine, value) if machine.run.gives_a_gpu else value
-        if users is not value:
-            return resolve(machine, users, node, frame, operation, kind)
-        if not operation.startswith("torch.cuda."):
-            note_device(machine, value, operation != ".to")
-        return given_device(machine, value)
+        return _resolve_other(machine, value, node, frame, operation, kind)
     if device_type == "cpu" or is_in_no_world(index):
         note_default(machine, value.site if isinstance(value, Const) else literal)
     return use(machine, device_type, index, node, frame, operation, literal, kind, is_chosen(machine, value))
+
+
+def _resolve_other(
+    machine: Machine, value: Value, node: ir.Node, frame: Frame, operation: str, kind: UseKind
+) -> str | None:
+    """What names no device by itself: a context manager that is taken for one, a setting of the user's, an input."""
+    if isinstance(value, Instance) and isinstance(value.cls, External) and value.cls.path == "torch.cuda.device":
+        if operation.startswith("torch.cuda."):  # its own functions read the number of the context manager
+            return resolve(machine, value.state["target"], node, frame, operation, kind)
+        site = machine.site(node, frame)
+        machine.emit(
+            InvalidDevice,
+            site,
+            value.site or site,
+            error=errors.message("invalid-device", form="context", operation=operation),
+            kind="context",
+            operation=operation,
+            text="torch.cuda.device",
+        )
+        return gone(machine)
+    users = as_given(machine, value) if machine.run.gives_a_gpu else value
+    if users is not value:
+        return resolve(machine, users, node, frame, operation, kind)
+    if not operation.startswith("torch.cuda."):
+        note_device(machine, value, operation != ".to")
+    return given_device(machine, value)
 
 
 def given_device(machine: Machine, value: Value) -> str | None:
@@ -140,7 +140,7 @@ def invalid(
 ) -> str | None:
     """A string that is no device; `"cuda:-1"` with a `-1` of `get_device()` in it is told as that number. What an entry
     by protocol makes of the index of an input, `f"cuda:{x.device.index}"`, is for those on a GPU."""
-    if _is_for_others(machine, text, literal, frame):
+    if is_for_others(machine, text, literal, frame):
         return None
     if text == "cuda:None" and machine.run.protocol and not machine.has_cuda:
         return use(machine, "cuda", None, node, frame, operation, literal)
@@ -163,7 +163,7 @@ def invalid(
     return gone(machine)
 
 
-def _is_for_others(machine: Machine, text: str, literal: Site | None, frame: Frame) -> bool:
+def is_for_others(machine: Machine, text: str, literal: Site | None, frame: Frame) -> bool:
     """Whether a text stands for a device that somebody will set, as callers out of sight may have: it is empty, or
     stands in a file of which nothing runs now (`cfg.device = "auto"`)."""
     if not machine.run.protocol or machine.run.importing:
@@ -314,18 +314,7 @@ def use(
             machine, device_type, index, site, operation, literal or asked, kind, node=node, chosen=chosen
         )
     if machine.run.worker is not None:
-        machine.emit(
-            CudaInWorker,
-            site,
-            error=errors.message("fork"),
-            operation=operation,
-            forked=machine.run.worker.site,
-            by_loader=machine.run.worker.by_loader,
-            initialised=machine.run.worker.initialised,
-        )
-        if not machine.run.worker.by_loader:
-            raise Crash
-        return gone(machine)
+        return _use_in_worker(machine, machine.run.worker, site, operation)
     initialise(machine, site, operation, kind)
     if index is None:
         index = machine.state.current_device
@@ -336,10 +325,26 @@ def use(
     return f"cuda:{index}"
 
 
+def _use_in_worker(machine: Machine, worker: Worker, site: Site, operation: str) -> str | None:
+    """A forked process can't initialise CUDA again: a worker of a loader ends, and the program with it."""
+    machine.emit(
+        CudaInWorker,
+        site,
+        error=errors.message("fork"),
+        operation=operation,
+        forked=worker.site,
+        by_loader=worker.by_loader,
+        initialised=worker.initialised,
+    )
+    if not worker.by_loader:
+        raise Crash
+    return gone(machine)
+
+
 def some_gpu(machine: Machine, count: int) -> str | None:
     """A GPU of which nobody knows the number: the only one that there is; of several, it is not known which.
 
-    A run of its own takes it for the first (`run._explore`), and tells what would be so on any.
+    A run of its own takes it for the first (`exploring._on_the_first`), and tells what would be so on any.
     """
     machine.run.asked[FIRST_GPU] = None
     return "cuda:0" if count == 1 or machine.run.takes_first else None
@@ -392,109 +397,6 @@ def _chosen(machine: Machine, default: DeviceValue | None, node: ir.Node, frame:
     return resolve(machine, default, node, frame, operation)
 
 
-# -- torch.device
-
-
-@models("torch.device")
-def torch_device(machine: Machine, call: Call) -> Value | None:
-    """`torch.device("cuda:0")`, `torch.device("cuda", 0)`, `torch.device(0)`: touches nothing."""
-    first = call.argument(0, "type") or call.argument(0, "device")
-    index = call.argument(1, "index")
-    made = _device(machine, first, index, call)
-    for given in (first, index):
-        if is_chosen(machine, given) and isinstance(made, DeviceValue) and made.site is not None:
-            machine.places.gpu_numbers.add(made.site.key)
-    return made
-
-
-def _device(machine: Machine, first: Value | None, index: Value | None, call: Call) -> Value | None:
-    if isinstance(first, DeviceValue):
-        if index is not None and not first.is_text:
-            error = "TypeError: device(): argument 'type' (position 1) must be str, not torch.device"
-            _refuse(machine, first, "handle", error, call)
-        return DeviceValue(first.type, first.index, first.site)
-    if isinstance(first, Sequence) and several(machine, first, call.node, call.frame, "torch.device") == POISON:
-        raise Crash
-    site = machine.site(call.node, call.frame)
-    if isinstance(first, Const) and isinstance(first.value, str):
-        parsed = parse_device(first.value)
-        if parsed is None and _is_for_others(machine, first.value, first.site, call.frame):
-            return UNKNOWN
-        if parsed is None:
-            machine.crash(
-                InvalidDevice,
-                site,
-                first.site or site,
-                error=errors.message("invalid-device", text=first.value),
-                text=first.value,
-                literal=first.site,
-                operation="torch.device",
-            )
-        number = parsed[1]
-        if isinstance(index, Const) and isinstance(index.value, int):
-            if number is not None:
-                error = "RuntimeError: type (string) must not include an index because index was passed explicitly"
-                _refuse(machine, first, "twice", f"{error}: {first.value}", call)
-            number = index.value
-            if number < 0:
-                negative(machine, index, call.node, call.frame, "torch.device")
-                raise Crash
-        elif index is not None:
-            number = SOME_INDEX if isinstance(index, (Unknown, Scalar)) else None
-            if number is None:
-                return UNKNOWN
-        return DeviceValue(parsed[0], number, first.site or site)
-    if isinstance(first, Const) and isinstance(first.value, int) and not isinstance(first.value, bool):
-        if first.value < 0:
-            negative(machine, first, call.node, call.frame, "torch.device")
-            raise Crash
-        if not machine.has_cuda:
-            use(machine, "cuda", first.value, call.node, call.frame, "torch.device")
-            return Unknown()
-        return DeviceValue("cuda", first.value, site)
-    if is_missing_accelerator(first, machine):
-        missing_accelerator(machine, first, call.node, call.frame, "torch.device", "")
-    if isinstance(first, Unknown) and first.path:
-        return Unknown(first.path, first.named)
-    if isinstance(first, Instance) and isinstance(first.cls, External) and first.cls.path == "torch.cuda.device":
-        resolve(machine, first, call.node, call.frame, "torch.device")
-    return UNKNOWN
-
-
-def _refuse(machine: Machine, first: Value, kind: Literal["handle", "twice"], error: str, call: Call) -> NoReturn:
-    """`torch.device(device, 0)`, `torch.device("cuda:0", 0)`: beside a number the name of a type is demanded."""
-    site = machine.site(call.node, call.frame)
-    text = first.value if isinstance(first, Const) else str(first)
-    machine.crash(InvalidDevice, site, error=error, text=str(text), kind=kind, operation="torch.device")
-
-
-@on(ATTRIBUTE, DeviceValue)
-def device_attribute(machine: Machine, value: DeviceValue, name: str, node: ir.Node, frame: Frame) -> Value:
-    """`device.type`, `device.index`."""
-    if name == "type":
-        return Const(value.type, value.site)
-    if name == "index":
-        return NONE if value.index is None else NUMBER if value.index == SOME_INDEX else const(value.index)
-    return UNKNOWN
-
-
-@on(METHOD, DeviceValue)
-def device_method(machine: Machine, value: DeviceValue, name: str, call: Call) -> Value:
-    """Methods of `torch.device`: entered and left by hand, it changes where factories create."""
-    state = machine.state
-    if value.is_text:
-        start = constant(call.argument(0, "prefix"))
-        return const(value.type.startswith(start)) if name == "startswith" and isinstance(start, str) else UNKNOWN
-    if name == "__enter__":
-        machine.store.put(machine.entered, id(value), state.default_device)
-        machine.store.set(state, "default_device", value)
-        return value
-    if name == "__exit__":
-        machine.store.set(state, "default_device", machine.entered.get(id(value)))
-        return NONE
-    return UNKNOWN
-
-
 @on(TRUTH, External)
 def external_truth(machine: Machine, value: External) -> bool | None:
     """Functions are true: `if torch.cuda.is_available:`; `typing.TYPE_CHECKING` is not."""
@@ -516,21 +418,3 @@ def note_condition(machine: Machine, value: Value, test: ir.Expr, frame: Frame) 
             error=errors.message("no-cuda") if machine.run.protocol else None,
             text=source_text(machine, machine.site(test, frame)),
         )
-
-
-def enter_device(machine: Machine, value: DeviceValue, node: ir.Node, frame: Frame) -> Callable[[], None]:
-    """`with torch.device(...):` changes where factories create."""
-    before = machine.state.default_device
-    machine.store.set(machine.state, "default_device", value)
-
-    def leave() -> None:
-        machine.store.set(machine.state, "default_device", before)
-
-    return leave
-
-
-def indexed_device_name(machine: Machine, node: ir.Node, frame: Frame) -> Value:
-    """`f"cuda:{i}"` with an index that is not known: a device of its own name."""
-    made = DeviceValue("cuda", SOME_INDEX, machine.site(node, frame))
-    made.is_text = True
-    return made

@@ -239,24 +239,8 @@ def clash(
     stale = stale_ones(machine, operands)
     candidates = stale[:1] or on_cpu or [_guilty_accelerator(operands)]
     told: set[tuple[str, int, int]] = set()
-    for tensor, part in candidates:
-        kind, root = trace_root(machine, tensor, node, frame)
-        abroad = taken_abroad(machine, tensor, operands) if kind == "module-input" else None
-        if abroad is not None and abroad[0].origin is not None:
-            (tensor, part), kind, root = abroad, "mixed", abroad[0].origin.site
-        if cause is not None and kind in ("mixed", "module-input", "factory"):
-            kind = cause
-            root = machine.site(node, frame) if cause == "index" else root
-        held = part.name or any(p.name and t.device != tensor.device for t, p in operands)
-        own = callee.endswith(".forward") and bool(held)
-        named = _named_here(machine, tensor, operands) if kind in ("mixed", "module-input") else None
-        if named is not None:
-            kind, root = "hardcoded", named
-        elif kind == "mixed" and own:
-            kind = "module-input"
-        elif kind == "mixed":
-            root = _named_despite(tensor, operands, frame, root) or root
-            root = machine.site(node, frame) if is_handed_around(machine, operands, frame, root) else root
+    for candidate in candidates:
+        (tensor, part), kind, root = _blame(machine, candidate, operands, node, frame, callee, cause)
         if root.key in told or (told and kind != "factory"):
             continue
         told.add(root.key)
@@ -273,6 +257,40 @@ def clash(
         if kind == "attached":
             _poison_late(machine, tensor)
     _poison(machine, operands)
+
+
+def _blame(
+    machine: Machine,
+    candidate: tuple[Tensor, Part],
+    operands: Items[tuple[Tensor, Part]],
+    node: ir.Node,
+    frame: Frame,
+    callee: str,
+    cause: CauseKind | None,
+) -> tuple[tuple[Tensor, Part], CauseKind, Site]:
+    """Who is to blame for a clash in which `candidate` stands wrong, as what, and where: mostly that one, at its root.
+
+    `cause` is what the operation itself says of it; see `clash` for the others.
+    """
+    tensor, part = candidate
+    kind, root = trace_root(machine, tensor, node, frame)
+    abroad = taken_abroad(machine, tensor, operands) if kind == "module-input" else None
+    if abroad is not None and abroad[0].origin is not None:
+        (tensor, part), kind, root = abroad, "mixed", abroad[0].origin.site
+    if cause is not None and kind in ("mixed", "module-input", "factory"):
+        kind = cause
+        root = machine.site(node, frame) if cause == "index" else root
+    held = part.name or any(p.name and t.device != tensor.device for t, p in operands)
+    own = callee.endswith(".forward") and bool(held)
+    named = _named_here(machine, tensor, operands) if kind in ("mixed", "module-input") else None
+    if named is not None:
+        kind, root = "hardcoded", named
+    elif kind == "mixed" and own:
+        kind = "module-input"
+    elif kind == "mixed":
+        root = _named_despite(tensor, operands, frame, root) or root
+        root = machine.site(node, frame) if is_handed_around(machine, operands, frame, root) else root
+    return (tensor, part), kind, root
 
 
 def _is_made_to_meet(machine: Machine, tensor: Tensor) -> bool:

@@ -1,4 +1,4 @@
-"""`nn.Module`: what is registered, building the classes of `torch.nn`, attributes and items."""
+"""`nn.Module`: what is registered, attributes and items. Those of `torch.nn` are built in `building`."""
 
 from __future__ import annotations
 

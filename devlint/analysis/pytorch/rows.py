@@ -27,13 +27,14 @@ from devlint.analysis.domain.values import (
 )
 from devlint.analysis.events import CpuOnlyArgument, GeneratorDevice
 from devlint.analysis.flow.narrowing import is_for_arrays
+from devlint.analysis.pytorch.array_ranks import nesting
 from devlint.analysis.pytorch.devices import asked_of, default_device, mark_used, resolve, touch, use
 from devlint.analysis.pytorch.host import let_arrive, pin, read_pending, read_through, synchronize, to_host
 from devlint.analysis.pytorch.indexing import clash_index
 from devlint.analysis.pytorch.leaves import NoGradient, lacks_argument
 from devlint.analysis.pytorch.meeting import Part, meet, operand, operands_in, tensors_in
 from devlint.analysis.pytorch.ranks import created_rank
-from devlint.analysis.pytorch.results import is_any_content, nesting, plain_result, row_named, row_result
+from devlint.analysis.pytorch.results import is_any_content, plain_result, row_named, row_result
 from devlint.analysis.signals import Crash
 from devlint.semantics import errors, table
 from devlint.syntax import ir
