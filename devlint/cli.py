@@ -17,6 +17,7 @@ COMMANDS = {
     "run": "Run a program in a world of simulated devices.",
     "rule": "Explain a rule.",
     "reveal": "Print what is known about each name on a line, in each world.",
+    "server": "Serve an editor, by the Language Server Protocol.",
 }
 
 

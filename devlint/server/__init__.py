@@ -1,0 +1,1 @@
+"""The language server: what an editor is told while a file is typed (`devlint server`)."""
