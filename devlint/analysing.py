@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from devlint.analysis.events import Event
+from devlint.analysis.events import Event, Failure
 from devlint.sources import Source
 from devlint.syntax.frontend import FrontEnd
 from devlint.worlds import World
@@ -38,12 +38,12 @@ class Request:
 
 @dataclass(slots=True)
 class Outcome:
-    """What the analysis told. `failures`: path, program row, reason. `dependencies`: the project files that each file
-    imports, by absolute path; `absent`: files that imports looked for and that were not there; `uncached`: files in
-    which what was found hangs on others, too, so that it can't be kept for the next run."""
+    """What the analysis told. `failures`: the files that it did not get through. `dependencies`: the project files that
+    each file imports, by absolute path; `absent`: files that imports looked for and that were not there; `uncached`:
+    files in which what was found hangs on others, too, so that it can't be kept for the next run."""
 
     events: list[Event] = field(default_factory=list)
-    failures: list[tuple[str, int, str]] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
     statistics: Counter[str] = field(default_factory=Counter)
     dependencies: dict[str, set[str]] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)
@@ -89,7 +89,7 @@ def analyse(request: Request, sources: Mapping[str, Source]) -> Outcome:
     except Exception as error:
         paths = list(sources)
         if len(paths) == 1:
-            return Outcome(failures=[(paths[0], 1, f"the analysis failed: {type(error).__name__}: {error}")])
+            return Outcome(failures=[Failure(paths[0], 1, f"the analysis failed: {type(error).__name__}: {error}")])
     half = len(paths) // 2
     outcome = analyse(request, {path: sources[path] for path in paths[:half]})
     outcome.add(analyse(request, {path: sources[path] for path in paths[half:]}))

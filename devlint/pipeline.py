@@ -134,8 +134,8 @@ class Pipeline:
             if source.text.strip():
                 programs[path] = source
         outcome = analysing.analyse(self._request(), programs)
-        for failed, row, reason in outcome.failures:
-            self._fail(failed, reason, row)
+        for failure in outcome.failures:
+            self._fail(failure.path, failure.reason, failure.row, failure.column)
         for verdict in self._diagnose(outcome.events):
             self._take(verdict)
         self.report.statistics.update(outcome.statistics)
@@ -246,13 +246,13 @@ class Pipeline:
                 self.report.warnings.append(f"{source.filename}: no fixes for a file of this size")
         return known
 
-    def _fail(self, path: str, reason: str, row: int = 1) -> None:
-        cell, where = None, Position(row, 1)
+    def _fail(self, path: str, reason: str, row: int = 1, column: int = 1) -> None:
+        cell, where = None, Position(row, column)
         name = display_name(path)
         source = self.places.sources.get(path)
         if source is not None:
             name = source.filename
-            cell, where = source.locate(row, 1)
+            cell, where = source.locate(row, column)
         self.found.append(Checked(self._unchecked(name, reason, where, cell), path))
 
     def _unchecked(self, filename: str, reason: str, where: Position = START, cell: int | None = None) -> Finding:

@@ -105,6 +105,16 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """A file that could not be analysed, and why. Row and column of the program text, from 1, in characters."""
+
+    path: str
+    row: int
+    reason: str
+    column: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """Something that happened in `world`, at `site`, with its cause at `root`.
 

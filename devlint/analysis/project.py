@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.domain.values import ModuleValue
+from devlint.analysis.events import Failure
 from devlint.analysis.flow.conditions import Conditions
 from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import stands_by
@@ -32,7 +33,7 @@ class Project:
         self.root = str(root)
         self.sources: dict[str, Source] = dict(sources)
         self.front_end = front_end
-        self.failures: list[tuple[str, int, str]] = []
+        self.failures: list[Failure] = []
         self.dependencies: dict[str, set[str]] = {}
         self.uncached: set[str] = set()
         """The files in which what is found hangs on others that they do not import."""
@@ -60,11 +61,12 @@ class Project:
             try:
                 module = lower(source.text, path, self.front_end)
             except SyntaxError as error:
-                self.failures.append((path, error.lineno or 1, f"syntax error: {error.msg}"))
+                place = (error.lineno or 1, f"syntax error: {error.msg}", max(error.offset or 1, 1))
+                self.failures.append(Failure(path, *place))
             except RecursionError:
-                self.failures.append((path, 1, "nested too deeply to be parsed"))
+                self.failures.append(Failure(path, 1, "nested too deeply to be parsed"))
             except (ValueError, MemoryError) as error:
-                self.failures.append((path, 1, str(error) or "can't be parsed"))
+                self.failures.append(Failure(path, 1, str(error) or "can't be parsed"))
         self._modules[path] = module
         return module
 

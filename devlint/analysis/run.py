@@ -13,7 +13,7 @@ from typing import Final
 
 from devlint.analysis import rooms as _rooms  # registers every room
 from devlint.analysis.domain.values import DeviceValue
-from devlint.analysis.events import DeviceUnavailable, Event
+from devlint.analysis.events import DeviceUnavailable, Event, Failure
 from devlint.analysis.frames import Namespace
 from devlint.analysis.machine import Machine
 from devlint.analysis.notes import NOT_IMPORTED
@@ -58,11 +58,11 @@ class Options:
 
 @dataclass(slots=True)
 class Analysis:
-    """What came out: events over all worlds, files that failed (path, row, reason), counts, who imported whom, the
+    """What came out: events over all worlds, files that failed, counts, who imported whom, the
     files that imports looked for in vain, and those in which what was found hangs on files that they don't import."""
 
     events: list[Event] = field(default_factory=list)
-    failures: list[tuple[str, int, str]] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
     statistics: Counter[str] = field(default_factory=Counter)
     dependencies: dict[str, set[str]] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)
@@ -217,7 +217,7 @@ class _Runner:
 
     def _fail(self, path: str, reason: str) -> None:
         self.failed.add(path)
-        self.analysis.failures.append((path, 1, reason))
+        self.analysis.failures.append(Failure(path, 1, reason))
 
     def _run_entries(self, path: str, last: Pass | None, now: Pass, deadline: float, among: set[str] | None) -> None:
         """Run a file as a program, or enter it by protocol; of one that programs drive, the modules `among` these."""

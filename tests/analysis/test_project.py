@@ -246,7 +246,9 @@ def test_dependencies_are_told() -> None:
 def test_a_broken_file_takes_no_other_down() -> None:
     files = dict(PROJECTS["import"], **{"broken.py": "def (:\n", "other.py": "import broken\nprint(broken.x)\n"})
     analysis = analysed(files)
-    assert [(path, row) for path, row, _ in analysis.failures] == [("/project/broken.py", 1)]
+    assert [(failure.path, failure.row, failure.column) for failure in analysis.failures] == [
+        ("/project/broken.py", 1, 5)
+    ]
     assert {(file, row) for kind, file, row, _ in told(analysis) if kind == "MixedDevices"} == {("helper.py", 3)}
 
 

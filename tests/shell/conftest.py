@@ -10,7 +10,7 @@ import pytest
 
 from devlint import analysing
 from devlint.analysing import Outcome, Request
-from devlint.analysis.events import Choice, DeviceNamed, MixedDevices, Site
+from devlint.analysis.events import Choice, DeviceNamed, Failure, MixedDevices, Site
 from devlint.rules import catalogue
 from devlint.rules.base import Diagnosis, Example, FixContext, Mend, Replacement, Rule, TextContext
 from devlint.sources import Source
@@ -74,7 +74,8 @@ def fake_analysis(request: Request, sources: Mapping[str, Source]) -> Outcome:
         try:
             tree = ast.parse(source.text)
         except (SyntaxError, RecursionError, MemoryError) as error:
-            outcome.failures.append((path, getattr(error, "lineno", 1) or 1, f"{type(error).__name__}: {error}"))
+            row = getattr(error, "lineno", 1) or 1
+            outcome.failures.append(Failure(path, row, f"{type(error).__name__}: {error}"))
             continue
         guarded = {
             id(child): node

@@ -92,3 +92,11 @@ def test_a_cell_that_cannot_be_parsed_leaves_the_others(tmp_path: Path) -> None:
     ]
     (tmp_path / "a.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
     assert codes(tmp_path) == {"a.ipynb": ["DEV000", "DEV102", "DEV401"]}
+
+
+def test_where_a_file_can_not_be_parsed(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text('x = "😀", f(:\n', encoding="utf-8")
+    (tmp_path / "b.py").write_text("x = 1 +\n", encoding="utf-8")
+    result = CliRunner().invoke(cli, ["check", "--isolated", "--no-cache", "--output-format", "json", str(tmp_path)])
+    starts = {Path(item["filename"]).name: item["location"] for item in json.loads(result.stdout)}
+    assert starts == {"a.py": {"row": 1, "column": 12}, "b.py": {"row": 1, "column": 8}}
