@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import errno
 import os
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -97,6 +98,8 @@ def write_atomically(path: Path, data: bytes, before: bytes | None = None) -> No
     target = Path(os.path.realpath(path))
     if before is not None and target.read_bytes() != before:
         raise OSError("changed while it was checked; it is left as it is")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))  # to replace it would be allowed
     mode = target.stat().st_mode if target.exists() else None
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".devlint")
     try:

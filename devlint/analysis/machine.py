@@ -87,14 +87,21 @@ class Machine:
         self.project = project
         self.world = world
         self.wanted = wanted
+        """The events that a rule in force asks for: no others are made."""
         self.store = Store()
+        """Every write of a run goes through it, and can be undone."""
         self.files: dict[Any, Value] = {}
+        """What the program has saved to files, by what names them."""
         self.loss = Loss()
+        """What the joins of branches have lost since it was last looked at."""
         self.state = State()
+        """The state of torch and of the process: the current device, the environment."""
         self.clock = 0
+        """The moment that it is: it moves on with each mark and each call."""
         self.answered: set[str] = set()
         """The files that do not ask themselves, but were given an answer by others."""
         self.visited: dict[ir.Node, None] = {}
+        """The functions that were run and the classes that were built, in order: they are not entered by protocol."""
         self.callees: dict[ir.Node, tuple[int, list[Any]]] = {}
         """What a function calls by name, and how many names its file had when that was seen."""
         self.written: dict[ir.Node, tuple[int, frozenset[str]]] = {}
@@ -104,11 +111,15 @@ class Machine:
         """Whether a function speaks of devices, itself or through those that it calls by name, and how many names its
         file had when that was seen."""
         self.accelerator = f"cuda:{world.device_count - 1}"
+        """Where entries by protocol have their modules and inputs: the last GPU, so that `.cuda()` is another."""
         self.elsewhere_by_import: set[str] = set()
         """The files that have put something elsewhere than by protocol, or named such a place, when they ran."""
         self.literals: dict[ir.Const, Const] = {}
+        """The values of literals, one for each place, so that a name of a device is known again."""
         self.statistics: dict[str, int] = {}
+        """What `--statistics` counts."""
         self.namespaces: dict[str, Namespace] = {}
+        """The global names of the files that were run, by path."""
         self.with_settings: list[Namespace] = []
         """Those of files whose functions may set global names."""
         self.with_modules: list[Namespace] = []
@@ -117,10 +128,13 @@ class Machine:
         self.remembered: dict[tuple[ir.Function, Any], set[str]] = {}
         """What was asked of the world for what functions remember of their calls."""
         self.imports: dict[str, Imported] = {}
+        """What running a file as an import does has told and asked, by path."""
         self.places = Places()
+        """Where values were made of which more is known than they say."""
         self.placements = 0
         """How often a module was put on a device that the program named."""
         self.entered: dict[int, DeviceValue | None] = {}
+        """The default device before each `torch.device` was entered by hand, by its identity."""
         self.ran: set[ir.Node] = set()
         """The module classes that code which is entered by protocol called with tensors of its own, on the CPU."""
         self.sighted: set[ir.Node] = set()

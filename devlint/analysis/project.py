@@ -61,8 +61,8 @@ class Project:
             try:
                 module = lower(source.text, path, self.front_end)
             except SyntaxError as error:
-                place = (error.lineno or 1, f"syntax error: {error.msg}", max(error.offset or 1, 1))
-                self.failures.append(Failure(path, *place))
+                column = max(error.offset or 1, 1)
+                self.failures.append(Failure(path, error.lineno or 1, f"syntax error: {error.msg}", column))
             except RecursionError:
                 self.failures.append(Failure(path, 1, "nested too deeply to be parsed"))
             except (ValueError, MemoryError) as error:

@@ -67,5 +67,7 @@ def reveal(place: str, cell: int | None, world: tuple[str, ...]) -> None:
         for description in dict.fromkeys(by_world.values()):
             worlds = ", ".join(item for item in by_world if by_world[item] == description)
             click.echo(f"    {worlds:16}  {description}")
+    if not known and not unreached:
+        click.echo("  nothing is told of this line: no variable is read or given a value")
     if unreached:
         click.echo(f"  not reached on {', '.join(unreached)}")

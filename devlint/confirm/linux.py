@@ -22,7 +22,7 @@ _MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x40000
 _OF_THE_WHOLE_SYSTEM = (b"sys", b"sysrq-trigger", b"irq", b"bus", b"fs", b"acpi", b"scsi", b"driver")
 _SYS_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _MOUNT_ATTR_RDONLY = 442, -100, 0x8000, 1
 _SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PR_SET_CHILD_SUBREAPER = 36
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -111,11 +111,6 @@ def raise_loopback() -> None:
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
         fcntl.ioctl(connection, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", _IFF_UP))
-
-
-def die_with_parent(signal: int) -> None:
-    """Ask the kernel for a signal when the parent ends."""
-    _libc.prctl(_PR_SET_PDEATHSIG, signal, 0, 0, 0)
 
 
 def adopt_orphans() -> None:

@@ -100,3 +100,19 @@ def test_no_two_rooms_of_torch_have_functions_of_one_name() -> None:
                 if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
                     where.setdefault(node.name, []).append(path.name)
     assert {name: paths for name, paths in where.items() if len(paths) > 1} == {}
+
+
+def test_the_machine_explains_what_it_holds() -> None:
+    path = ROOT / "devlint" / "analysis" / "machine.py"
+    text = path.read_text(encoding="utf-8")
+    rows = text.splitlines()
+    machine = next(node for node in ast.parse(text).body if isinstance(node, ast.ClassDef) and node.name == "Machine")
+    begin = next(node for node in machine.body if isinstance(node, ast.FunctionDef) and node.name == "__init__")
+    bare = set()
+    for statement, after in zip(begin.body, [*begin.body[1:], None], strict=True):
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            target = statement.target if isinstance(statement, ast.AnnAssign) else statement.targets[0]
+            told = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+            if not told and "  # " not in rows[statement.lineno - 1]:
+                bare.add(ast.unparse(target))
+    assert bare == {"self.project", "self.world", "self.entry"}  # the docstring of the class speaks of these

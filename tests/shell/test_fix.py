@@ -145,6 +145,16 @@ def test_what_was_saved_in_the_meantime_is_not_overwritten(project: Path, monkey
     assert file.read_text() == "x.to(a)\nprint('new')\n"
 
 
+def test_what_must_not_be_written_is_not_replaced(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = project / "bad.py"
+    file.write_text("x.to(a)\n")
+    monkeypatch.setattr(os, "access", lambda path, mode: not (mode == os.W_OK and Path(path) == file))
+    result = check("--fix")
+    assert result.exit_code == 2
+    assert "error: bad.py: Permission denied" in result.stderr
+    assert file.read_text() == "x.to(a)\n"
+
+
 def test_a_write_that_fails_leaves_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "a.py"
     file.write_text("old")

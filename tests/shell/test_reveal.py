@@ -56,6 +56,10 @@ def test_a_line_that_is_not_reached(program: Path) -> None:
     assert reveal("a.py:9")[-1] == "  not reached on gpu1, gpu2"
 
 
+def test_a_line_without_variables(program: Path) -> None:
+    assert reveal("a.py:1")[-1] == "  nothing is told of this line: no variable is read or given a value"
+
+
 def test_several_values_of_a_name(program: Path) -> None:
     assert "    gpu1              'a' | 'b'" in reveal("a.py:11", "--world", "gpu1")
 
