@@ -241,6 +241,10 @@ class Run:
         """What was kept of weights by moves that copied nothing, by the weight; both by identity."""
         self.replaced_leaves: dict[Tensor, Origin] = {}
         """The moves by which leaves were replaced by their copies, by the leaf."""
+        self.answered_before = False
+        """Whether a file that it imports asked for CUDA while other GPUs were visible: an import happens once."""
+        self.standing: list[tuple[Instance, list[Value]]] = []
+        """Modules that were picked by an index that is not known, and those of which each may be meant."""
         self.late: dict[tuple[str, int, int], list[Tensor]] = {}
         """The parameters that a module was given after it had been moved, by the place of the move."""
         self.loads: dict[Unknown, Site] = {}

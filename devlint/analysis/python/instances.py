@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.access import call_method, call_value, iterate
@@ -74,6 +75,7 @@ from devlint.analysis.pytorch.modules import (
 )
 from devlint.analysis.pytorch.placeholders import was_replaced
 from devlint.analysis.pytorch.results import as_tensor
+from devlint.analysis.pytorch.standing import forget_others
 from devlint.analysis.signals import Crash
 from devlint.analysis.state import SCRIPTED, TRACE
 from devlint.semantics import errors
@@ -203,6 +205,8 @@ def assign_instance_attribute(
             return
         if value.module.kinds.get(name) == "buffer":
             new = as_tensor(new)
+        if machine.run.standing:
+            forget_others(machine, value, name)
         register_attribute(machine, value, name, new, node, frame)
     elif name == "__dict__" and replace_dict(machine, value, new):
         return
@@ -240,6 +244,8 @@ def _class_method(machine: Machine, value: Instance, name: str, call: Call) -> V
         return call_value(machine, taken, call)
     if name in ("to", "cuda", "cpu") and is_open_class(value.cls):
         _lose_modules(machine, value)
+    if name in _GIVES_ITSELF and is_open_class(value.cls) and any(_held_modules(value)):
+        return value
     end_if_unwritten(machine, value, name, call.frame)
     return model_method(machine, value, name, call, external_bases(value.cls))
 
@@ -263,11 +269,22 @@ _WITH_METHODS: Final = frozenset({"builtins.Exception", "typing.NamedTuple", "to
 """Classes with methods that no model answers for."""
 
 
+_GIVES_ITSELF: Final = frozenset("train eval requires_grad_ float double half bfloat16 apply".split())
+"""Methods by which a module gives itself: what holds modules, and derives from a class that nobody can look into, may
+be one, and is moved by `network.eval().to(device)`."""
+
+
 def _lose_modules(machine: Machine, value: Instance) -> None:
     """A base class that nobody can look into may be a module, and move what it holds."""
+    for part in _held_modules(value):
+        forget_places(machine, part)
+
+
+def _held_modules(value: Instance) -> Iterator[Instance]:
+    """The modules in the attributes of an object that may be none itself."""
     for part in map(present, list(value.fields.values())):
         if isinstance(part, Instance) and part.module is not None:
-            forget_places(machine, part)
+            yield part
 
 
 def model_method(machine: Machine, value: Instance, name: str, call: Call, paths: list[str]) -> Value:

@@ -39,6 +39,7 @@ from devlint.analysis.python.instances import class_of, fields_as_dict
 from devlint.analysis.python.module_names import names_of_module
 from devlint.analysis.python.parsed_options import is_whole, lacks_option
 from devlint.analysis.python.unions import Union
+from devlint.analysis.pytorch.standing import forget_others
 from devlint.analysis.pytorch.unnamed import register_unnamed
 from devlint.syntax import ir
 
@@ -281,6 +282,7 @@ def set_attribute_call(machine: Machine, call: Call) -> Value | None:
         assign_attribute(machine, value, known, new, call.node, call.frame)
     elif isinstance(value, Instance) and value.module is not None:
         machine.store.set(value.module, "unsure", True)
+        forget_others(machine, value, None)
         if not isinstance(new, Instance) or new.module is not None:
             register_unnamed(machine, value.module, new, call, (Instance,))
     elif isinstance(value, Function):

@@ -9,6 +9,7 @@ from devlint.analysis.dispatch import METHODS, Call
 from devlint.analysis.domain.ancestry import is_module_class
 from devlint.analysis.domain.module_state import HIDDEN, UNNAMED, ModuleState
 from devlint.analysis.domain.values import (
+    NONE,
     SOME_RANK,
     UNKNOWN,
     Const,
@@ -83,6 +84,7 @@ def initialise_builtin(machine: Machine, instance: Instance, path: str, row: Row
     if "loss" in row.flags:
         _note_reduction(machine, instance, bound, call)
     in_forward = _inside_forward(machine)
+    has_more = any(not state.condition for state in row.states)
     device: str | None = None
     for state in row.states:
         from_argument = _FROM_ARGUMENT in row.flags
@@ -111,9 +113,8 @@ def initialise_builtin(machine: Machine, instance: Instance, path: str, row: Row
             target = bound.get("device")
             device = resolve(machine, target if isinstance(target, Value) else None, call.node, call.frame, path)
         kind: MarkKind = "layer-in-forward" if in_forward else "parameter"
-        tensor = Tensor(
-            device, _state_rank(path, state.name), machine.origin(kind, call.node, call.frame, device, path)
-        )
+        place = None if has_more and not _surely_exists(state, bound) else device
+        tensor = Tensor(place, _state_rank(path, state.name), machine.origin(kind, call.node, call.frame, place, path))
         tensor.is_parameter = not state.is_buffer
         tensor.requires_grad = not state.is_buffer
         machine.store.put(module.kinds, state.name, "buffer" if state.is_buffer else "parameter")
@@ -161,6 +162,12 @@ def _exists(state: Any, bound: dict[str, Any]) -> bool:
     if value is None:
         return bool(state.default)
     return value.value not in (False, None, 0) if isinstance(value, Const) else bool(state.default)
+
+
+def _surely_exists(state: Any, bound: dict[str, Any]) -> bool:
+    """Whether what a layer is given says that it has a parameter: of a bias that may not be there, since it hangs on
+    what nobody knows (`bias=other.bias`), nothing is told, for the weight beside it tells what there is to tell."""
+    return not state.condition or isinstance(bound.get(state.condition, NONE), (Const, Scalar))
 
 
 def _state_rank(path: str, name: str) -> int:

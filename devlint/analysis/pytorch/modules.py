@@ -477,7 +477,12 @@ def _any_child(machine: Machine, children: list[Value]) -> Value:
             devices.add(child.device)
         else:
             return UNKNOWN
-    return children[0] if len(devices) == 1 else UNKNOWN
+    if len(devices) != 1:
+        return UNKNOWN
+    first = children[0]
+    if isinstance(first, Instance) and len(children) > 1:
+        machine.run.standing.append((first, children[1:]))
+    return first
 
 
 def iterate_module(machine: Machine, value: Instance) -> Iteration | None:
