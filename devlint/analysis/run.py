@@ -305,7 +305,8 @@ class _Runner:
                 repeat_defaults(machine, path)
                 for slot in unsure:  # whether it is called where they hold, nobody knows
                     machine.store.set(machine.state, slot, DeviceValue("?"))
-                forget_settings(machine, namespace, entry.node)
+                if not is_for_tests(path, self.project.root):  # what runs before a test is run before it here
+                    forget_settings(machine, namespace, entry.node)
                 entry.run()
                 run_handed(machine, path)
 

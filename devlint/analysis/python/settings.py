@@ -6,7 +6,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.domain.values import PRESENT, UNKNOWN, Class, Const, DeviceValue, Instance, Value, is_none
+from devlint.analysis.domain.values import (
+    PRESENT,
+    UNKNOWN,
+    Class,
+    Const,
+    DeviceValue,
+    Instance,
+    Mapping,
+    Sequence,
+    Value,
+    is_none,
+)
 from devlint.analysis.memo import memoized
 from devlint.analysis.pytorch.modules import forget_places
 from devlint.syntax import ir
@@ -31,6 +42,8 @@ def forget_settings(machine: Machine, namespace: Namespace, entered: ir.Function
         for name in _settable(machine.project, space.module):
             if name not in own and isinstance(space.names.get(name), (Const, DeviceValue)):
                 machine.store.put(space.names, name, UNKNOWN)
+        for name, places in _filled(machine.project, space.module).items():
+            _forget_items(machine, space.names.get(name), places)
         for owner, attributes in _set_by_classes(machine.project, space.module).items():
             cls = space.names.get(owner)
             if not isinstance(cls, Class) or cls.node is entered:
@@ -49,6 +62,20 @@ def forget_settings(machine: Machine, namespace: Namespace, entered: ir.Function
             if any(mover is not entered for mover in _movers(machine.project, space.module).get(name, ())):
                 assert isinstance(value, Instance)
                 forget_places(machine, value)
+
+
+def _forget_items(machine: Machine, held: Value | None, places: frozenset[object]) -> None:
+    """What a list or dict of a file holds at some places may have been replaced before: devices, what else is plain."""
+    if isinstance(held, Sequence):
+        kept = [UNKNOWN if place in places and _is_plain(item) else item for place, item in enumerate(held.items)]
+        machine.store.set(held, "items", kept)
+    elif isinstance(held, Mapping):
+        kept_by_key = {key: UNKNOWN if key in places and _is_plain(item) else item for key, item in held.items.items()}
+        machine.store.set(held, "items", kept_by_key)
+
+
+def _is_plain(value: Value) -> bool:
+    return isinstance(value, (Const, DeviceValue))
 
 
 @memoized
@@ -104,6 +131,20 @@ def _settable(project: Project, module: ir.Module) -> frozenset[str]:
 
 
 @memoized
+def _filled(project: Project, module: ir.Module) -> dict[str, frozenset[object]]:
+    """The lists and dicts of a file in which its functions write, at the places that they name: `_device[0] = device`,
+    `_settings["device"] = device`."""
+    found: dict[str, set[object]] = {}
+    functions = [part for part in module.body if isinstance(part, ir.Function)] if _FILLS.search(module.text) else []
+    for part in walk(functions):
+        for target in part.targets if isinstance(part, ir.Assign) else ():
+            if isinstance(target, ir.Subscript) and isinstance(target.index, ir.Const):
+                if isinstance(target.value, ir.Name) and target.value.scope is ir.NameScope.GLOBAL:
+                    found.setdefault(target.value.id, set()).add(target.index.value)
+    return {name: frozenset(places) for name, places in found.items()}
+
+
+@memoized
 def _set_by_classes(project: Project, module: ir.Module) -> dict[str, frozenset[str]]:
     """The attributes of each class of a file that its methods set for all: `cls.device = device`, or by its name."""
     by_class: dict[str, frozenset[str]] = {}
@@ -126,8 +167,10 @@ def _set_by_classes(project: Project, module: ir.Module) -> dict[str, frozenset[
 
 _SET_BY_CLASS: Final = re.compile(r"^[ \t]+(cls|[A-Z]\w*)\.\w+[ \t]*(:[^=\n]*)?=[^=]", re.MULTILINE)
 
+_FILLS: Final = re.compile(r"^[ \t]+\w+\[[^\]\n]+\][ \t]*=[^=]", re.MULTILINE)
+
 
 def may_have_settings(module: ir.Module) -> bool:
-    """Whether a function of a file may declare a name as `global`, or set an attribute of its class: else no body need
-    be lowered to see which."""
-    return "global " in module.text or _SET_BY_CLASS.search(module.text) is not None
+    """Whether a function of a file may declare a name as `global`, set an attribute of its class, or write into a list
+    or dict: else no body need be lowered to see which."""
+    return "global " in module.text or any(form.search(module.text) for form in (_SET_BY_CLASS, _FILLS))
