@@ -130,13 +130,16 @@ class Driving:
         return path in self._movers
 
     def defaults_around(self, path: str) -> set[str]:
-        """The defaults for new tensors that programs choose, by functions in other files, which come to this one."""
+        """The defaults for new tensors that programs choose, by functions in other files, which come to this one: they
+        do, or others that import the same functions. Networks that a program loads from a file are imported by none."""
         if self._around is None:
             self._around = {}
             choosers = {file: slots for file in self.imports if (slots := self._chosen_in(file))}
-            for program in self.imports if choosers else ():
-                reached = reach(self._project, program) if self.is_program(program) else set()
-                for chooser in reached & choosers.keys():
+            programs = [file for file in self.imports if self.is_program(file)] if choosers else []
+            used = {chooser for program in programs for chooser in reach(self._project, program) & choosers.keys()}
+            for user in self.imports if used else ():
+                reached = reach(self._project, user)
+                for chooser in reached & used:
                     for file in reached - {chooser}:
                         self._around.setdefault(file, set()).update(choosers[chooser])
         return self._around.get(path, set())
