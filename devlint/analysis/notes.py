@@ -67,6 +67,8 @@ class Imported:
     """What it did to CUDA and to processes (`executing.py`)."""
     defaults: tuple[tuple[tuple[str, object], ...], frozenset[str]] = ((), frozenset())
     """The default devices that it set, and the files that it imported."""
+    visible: tuple[int, ...] | None = None
+    """The GPUs that were visible then, if the program had said which."""
 
 
 NOT_IMPORTED = Imported()

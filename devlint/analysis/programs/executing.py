@@ -52,6 +52,9 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     machine.entry.touched.add(path)
     existing = machine.namespaces.get(path)
     if existing is not None:
+        known = machine.imports.get(path, NOT_IMPORTED)
+        if known.consulted and known.visible != machine.state.visible:
+            machine.run.answered_before = True
         _repeat_effects(machine, path)
         return ModuleValue(existing)
     module = machine.project.module(path)
@@ -75,6 +78,7 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
     machine.run.importing = run.importing + 1
     machine.run.expected = list(run.expected)  # who imports it may wait for what it can't import
     imports = machine.imports.setdefault(path, Imported())
+    imports.visible = state.visible
     machine.entry.events, machine.entry.consulted, machine.entry.evidence = imports.events, set(), {}
     try:
         run_body(machine, namespace)

@@ -51,6 +51,8 @@ def unavailable(
         return gone(machine)
     if kind == "query" and state.by_launcher and machine.device_count == 0:
         return gone(machine)
+    if machine.run.answered_before and state.visible is not None and machine.has_cuda and machine.device_count == 0:
+        return gone(machine)  # `USE_CUDA` of a file that asked before says yes, and would say no
     count = machine.device_count
     running = ((site.path, function) for function in machine.run.stack)
     if count == 0 and not index and any(_starts_nccl(machine.project, one) for one in running):
