@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.access import path_of, truth
-from devlint.analysis.domain.values import NONE, PRESENT, Const, Instance, Maybe, Scalar, Tensor, Unknown, Value
+from devlint.analysis.domain.values import (
+    NONE,
+    PRESENT,
+    Const,
+    DeviceValue,
+    Instance,
+    Maybe,
+    Scalar,
+    Tensor,
+    Unknown,
+    Value,
+)
 from devlint.analysis.python.environment import note_launcher
 from devlint.analysis.pytorch.placeholders import forget_placeholder
 from devlint.syntax import ir
@@ -184,6 +195,27 @@ def _bind_device(machine: Machine, name: ir.Name, frame: Frame, is_cuda: bool) -
         origin = machine.origin("input", name, frame, device, name.id)
         known = Tensor(device, value.rank, origin, assumed=True, dtype=value.dtype, size=value.size)
         machine.store.put(frame.names, name.id, known)
+
+
+def bind_agreeing(machine: Machine, test: ir.Expr, frame: Frame) -> None:
+    """Bind a tensor that nothing is known of where another one is, if an assertion says so:
+    `assert key.device == query.device`."""
+    for part in test.values if isinstance(test, ir.Bool) and test.is_and else [test]:
+        if not isinstance(part, ir.Compare) or part.operator != "==":
+            continue
+        for asked, other in ((part.left, part.right), (part.right, part.left)):
+            if not (isinstance(asked, ir.Attribute) and asked.name == "device" and isinstance(asked.value, ir.Name)):
+                continue
+            value, place = frame.names.get(asked.value.id), machine.evaluate(other, frame)
+            is_open = value.__class__ is Unknown or (value.__class__ is Tensor and value.device is None)
+            if is_open and isinstance(place, DeviceValue) and place.of is not None and place.of.device is not None:
+                origin = machine.origin("input", asked.value, frame, place.of.device, asked.value.id)
+                known = Tensor(place.of.device, None, origin, assumed=True)
+                if isinstance(value, Tensor):
+                    known = Tensor(
+                        place.of.device, value.rank, origin, assumed=True, dtype=value.dtype, size=value.size
+                    )
+                machine.store.put(frame.names, asked.value.id, known)
 
 
 def _bind_none(machine: Machine, node: ir.Expr, test: ir.Expr, frame: Frame) -> None:

@@ -31,7 +31,7 @@ from devlint.analysis.flow.counting import passes
 from devlint.analysis.flow.flags import answered
 from devlint.analysis.flow.handlers import run_try
 from devlint.analysis.flow.loops import loop, never_ends
-from devlint.analysis.flow.narrowing import narrow
+from devlint.analysis.flow.narrowing import bind_agreeing, narrow
 from devlint.analysis.flow.other_values import note_other_way
 from devlint.analysis.frames import Frame, held
 from devlint.analysis.machine import forget_evidence
@@ -425,6 +425,7 @@ def assert_statement(machine: Machine, node: ir.Assert, frame: Frame) -> Signal 
             note_assertion(machine, node, frame)
         return RAISE
     narrow(machine, node.test, frame, True)
+    bind_agreeing(machine, node.test, frame)
     return None
 
 
