@@ -739,6 +739,21 @@ def test_another_gpu_than_the_current_one_is_advice_where_no_caller_is_in_sight(
     assert [f.severity for f in check([tmp_path / "program.py"], Config(root=tmp_path))] == ["error"]
 
 
+def test_the_first_of_a_list_is_no_gpu_with_a_number(tmp_path: Path) -> None:
+    """What a caller has on another GPU than the current one is its own business, be it the first tensor of a list."""
+    severities = {}
+    for place in ("xs[0].device", '"cuda:1"'):
+        file = tmp_path / "net.py"
+        file.write_text(
+            HEAD + "class Net(nn.Module):\n    def forward(self, xs):\n"
+            "        if torch.cuda.device_count() < 2:\n            return xs\n"
+            f"        y = torch.zeros(2, device={place})\n"
+            "        return y * torch.cuda.FloatTensor(2)\n"
+        )
+        severities[place] = [finding.severity for finding in check([file], Config(root=tmp_path))]
+    assert severities == {"xs[0].device": ["advice"], '"cuda:1"': ["error"]}
+
+
 def test_a_default_that_an_import_sets_holds_by_protocol(tmp_path: Path) -> None:
     files = {
         "program.py": HEAD + "import settings\nclass Net(nn.Module):\n    def __init__(self):\n"

@@ -476,13 +476,14 @@ def operand(machine: Machine, tensor: Tensor, part: Part | None, site: Site, fra
 
 
 def _names_index(node: ir.Node | None) -> bool:
-    """Whether a call says which GPU: `"cuda:0"`, `.cuda(0)`."""
+    """Whether a call says which GPU: `"cuda:0"`, `.cuda(0)`; `xs[0].device` is of a tensor that is anywhere."""
     if not isinstance(node, ir.Call):
         return False
     given = [value for name, value in node.keywords if name == "device"]
     if isinstance(node.function, ir.Attribute) and node.function.name in ("cuda", "to"):
         given += node.args[:1]
-    constants = [part.value for part in walk(given) if isinstance(part, ir.Const)]
+    named = [part for part in given if not (isinstance(part, ir.Attribute) and part.name == "device")]
+    constants = [part.value for part in walk(named) if isinstance(part, ir.Const)]
     return any(value.startswith("cuda:") if isinstance(value, str) else type(value) is int for value in constants)
 
 
