@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,14 @@ OK, REFUTED, USAGE = 0, 1, 2
 WARNING = (
     "devlint confirm RUNS the code that it reads, in a sandbox with limits (docs/confirm.md says what it guarantees)."
 )
+
+
+def _split(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Split as a shell does."""
+    try:
+        return tuple(shlex.split(value or ""))
+    except ValueError as error:
+        raise click.BadParameter(f"{error}: {value}") from None
 
 
 @click.command()
@@ -55,6 +64,13 @@ WARNING = (
 @click.option("--memory", type=click.IntRange(min=64), default=4096, show_default=True, help="MiB for one run.")
 @click.option("--jobs", type=click.IntRange(min=1), default=None, help="Runs at a time.  [default: one a processor]")
 @click.option("--slices-only", is_flag=True, help="Never run a whole program, only what is cut from it.")
+@click.option(
+    "--args",
+    "arguments",
+    callback=_split,
+    metavar="WORDS",
+    help="The command line that programs are given, in quotes: --args 'data.csv --steps 2'.",
+)
 @click.option("--config", type=click.Path(dir_okay=False, path_type=Path), help="Use this configuration file.")
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
 @click.option("-q", "--quiet", is_flag=True, help="Print refuted findings and the summary only.")
@@ -103,6 +119,7 @@ def _confirm(options: dict[str, Any]) -> int:
         settings = Options(
             worlds=ordered_worlds(options["world"] or WORLD_NAMES),
             jobs=options["jobs"] or os.cpu_count() or 1,
+            arguments=options["arguments"],
             slices_only=options["slices_only"],
             progress=bar,
             roots=roots,

@@ -50,9 +50,11 @@ def _words_for(condition: Condition) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to confirm. `worlds`: those to run in; `slices_only` leaves whole programs out; `jobs` run at a time."""
+    """How to confirm. `worlds`: those to run in; `arguments`: the command line that programs are given; `slices_only`
+    leaves whole programs out; `jobs` run at a time."""
 
     worlds: tuple[str, ...] = ("cpu", "gpu1", "gpu2")
+    arguments: tuple[str, ...] = ()
     jobs: int = 1
     slices_only: bool = False
     whole_only: bool = False
@@ -237,6 +239,7 @@ class Confirmer:
         """Run a program in all worlds and say what that means for the claims that wait."""
         probes = [*healing, *(probe for claim in waiting for probe in claim.probes())]
         program = variant.with_probes(probes, self._texts)
+        program = replace(program, args=(*self.options.arguments, *program.args))
         outcomes = self.play(program)
         for claim in waiting:
             evidence = Evidence(claims, variant.rows, variant.made_up)

@@ -57,6 +57,26 @@ def test_text_report_and_kept_program(project: Path) -> None:
     assert "same device" in again.stderr
 
 
+NEEDS_ARGUMENTS = (
+    "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('data')\n"
+    "parser.add_argument('--steps', type=int, required=True)\nargs = parser.parse_args()\n"
+    "print(open(args.data).read())\n"
+) + MIXED.replace("torch.ones(3))", "torch.ones(args.steps))")
+
+
+def test_a_program_that_needs_arguments(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(NEEDS_ARGUMENTS, encoding="utf-8")
+    (tmp_path / "data.txt").write_text("1 2 3", encoding="utf-8")
+    done = devlint(tmp_path, "--output-format", "json")
+    (item,) = json.loads(done.stdout)
+    assert item["status"] == "could not run"
+    assert "the following arguments are required: data, --steps" in item["reason"]
+    done = devlint(tmp_path, "--output-format", "json", "--args", "data.txt --steps '3'")
+    (item,) = json.loads(done.stdout)
+    assert (item["status"], item["how"]) == ("confirmed", "whole program")
+    assert devlint(tmp_path, "--args", "'").returncode == 2
+
+
 def test_json_and_junit(project: Path) -> None:
     done = devlint(project, "--output-format", "json", "--world", "cpu", "--world", "gpu1")
     (item,) = json.loads(done.stdout)
