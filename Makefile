@@ -60,7 +60,7 @@ format: $(VENV)/.stamp-test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# What is made from the rules and from running devlint: rule pages, the README's list and its output.
+# What is made from the rules, the tables and from running devlint: rule pages, the README's list and its output, counts.
 readme: $(VENV)/.stamp-test
 	$(BIN)/python -m devlint.rules.pages --write
 	$(BIN)/python -m tests.shell.readme
