@@ -93,7 +93,7 @@ def _activate(world: World) -> None:
         simulated.activate(world.device_count)  # with no device, too: a real GPU has to be hidden
     except (simulated.SimulationError, ImportError) as error:
         if world.has_cuda:
-            raise pytest.UsageError(str(error)) from error
+            raise pytest.UsageError(simulated.told(error)) from error
 
 
 def marked(nodeid: str, world: str) -> str:

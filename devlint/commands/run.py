@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 
+class NotPossible(click.ClickException):
+    """The world can't be played here: not to be taken for the exit status of a program that failed."""
+
+    exit_code = 2
+
+
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("--world", type=click.Choice(WORLD_NAMES), required=True, help="The machine to run on.")
 @click.option("--stats", is_flag=True, help="Say at the end which lines move data or wait for a device.")
@@ -44,7 +50,7 @@ def run(world: str, stats: bool, poison: bool, module: str | None, command: tupl
     try:
         simulated.activate(world_named(world).device_count)
     except (simulated.SimulationError, ImportError) as error:
-        raise click.ClickException(str(error)) from error
+        raise NotPossible(simulated.told(error)) from error
     if poison:
         simulated.poison_unsynchronised_reads()
     status = _run_module(module, command) if module else _run_script(command)

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from devlint.confirm.sandbox import STRENGTH_VARIABLE, Limits, scrubbed_environment
+from devlint.simulated.errors import BRINGS
 from devlint.worlds import world_named
 
 Wanted = Literal["auto", "real", "simulated"]
@@ -157,7 +158,7 @@ class Server:
             said = self._process.stderr.read().strip().splitlines()
             self.close()
             reason = said[-1] if said else "the server ended"
-            hint = '; pip install "devlint[confirm]" brings what is needed' if "ModuleNotFoundError" in reason else ""
+            hint = f"; {BRINGS}" if "ModuleNotFoundError" in reason else ""
             raise MachineError(f"torch can't be loaded: {reason}{hint}")
         facts = json.loads(first)
         self.strength: str = facts["strength"]

@@ -102,7 +102,7 @@ class FindingItem(pytest.Item):
         try:
             confirmation = self.parent.confirmation(self._number)
         except MachineError as error:
-            pytest.fail(str(error), pytrace=False)
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
         if confirmation.status == "could not run":
             pytest.skip(f"{headline(confirmation)}: {confirmation.reason}")
         if confirmation.status == "refuted":

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.simulated.errors import SimulationError
+from devlint.simulated.errors import SimulationError, told
 from devlint.simulated.observations import Observation, SilentDeviceWarning, observations
 from devlint.simulated.selftest import supported
 from devlint.simulated.session import activate, active, preload
@@ -30,6 +30,7 @@ __all__ = [
     "preload",
     "statistics",
     "supported",
+    "told",
 ]
 
 

@@ -12,6 +12,14 @@ def cannot_simulate(what: str, advice: str = "run this part on a real GPU") -> S
     return SimulationError(f"simulated CUDA can't do {what}: {advice}.")
 
 
+BRINGS = 'pip install "devlint[confirm]" brings what is needed'
+
+
+def told(error: Exception) -> str:
+    """Return what an error says that keeps CUDA from being simulated, with what to do where a library is missing."""
+    return f"{error}; {BRINGS}" if isinstance(error, ModuleNotFoundError) else str(error)
+
+
 # c10/cuda/CUDAMiscFunctions.cpp and CUDAException.cpp
 INVALID_ORDINAL = (
     "CUDA error: invalid device ordinal\n"

@@ -110,6 +110,17 @@ def test_wrong_usage(tmp_path: Path) -> None:
     assert run("--world", "gpu3", "missing.py", folder=tmp_path).returncode == 2
 
 
+def test_without_torch(tmp_path: Path) -> None:
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").write_text("raise ModuleNotFoundError(\"No module named 'torch'\")\n")
+    (tmp_path / "program.py").write_text("import torch\n")
+    command = [sys.executable, "-m", "devlint", "run", "--world", "gpu1", "program.py"]
+    environment = {"PYTHONPATH": f"{tmp_path}:{Path(__file__).parents[2]}"}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    assert done.returncode == 2
+    assert "No module named 'torch'; pip install" in done.stderr
+
+
 FAILING_HOOK = """
 import torch
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
