@@ -55,7 +55,7 @@ def read_baseline(file: Path) -> Counter[Fingerprint]:
         devlint.config.ConfigError: the file can't be read or is no baseline.
     """
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
+        document = json.loads(file.read_text(encoding="utf-8", errors="surrogatepass"))
         if document["version"] != VERSION:
             raise ConfigError(f"{file}: baseline of version {document['version']}, expected {VERSION}")
         counts: Counter[Fingerprint] = Counter()

@@ -322,7 +322,7 @@ def _print(report: Report, config: Config, options: dict[str, Any], *, to_stderr
     )
     if options["output_file"] is not None:
         try:
-            options["output_file"].write_text(text, encoding="utf-8", errors="surrogateescape")
+            options["output_file"].write_text(text, encoding="utf-8", errors="backslashreplace")
         except OSError as error:
             raise ConfigError(f"{options['output_file']}: {error.strerror or error}") from None
     elif text:

@@ -116,7 +116,7 @@ def _artifact(report: Report, filename: str) -> dict[str, str]:
     relative = report.relative(filename)
     if PurePosixPath(relative).is_absolute() or relative.startswith("../"):
         return {"uri": Path(os.path.abspath(filename)).as_uri()}
-    return {"uri": quote(relative), "uriBaseId": _ROOT}
+    return {"uri": quote(os.fsencode(relative)), "uriBaseId": _ROOT}
 
 
 def _region(start: Position, end: Position) -> dict[str, int]:

@@ -49,6 +49,6 @@ def write_message(stream: BinaryIO, message: Message) -> None:
     Raises:
         OSError: nobody reads any more.
     """
-    body = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode("ascii")
     stream.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
     stream.flush()

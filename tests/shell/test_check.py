@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from devlint.cli import cli
+from devlint.config import OUTPUT_FORMATS
 
 pytestmark = pytest.mark.usefixtures("fake")
 
@@ -221,6 +222,21 @@ def test_output_file(project: Path) -> None:
     result = check("--output-format", "json", "-o", "out.json")
     assert (result.exit_code, result.stdout) == (1, "")
     assert len(json.loads((project / "out.json").read_text())) == 1
+
+
+@pytest.mark.parametrize("form", OUTPUT_FORMATS)
+def test_a_name_that_is_no_text(project: Path, form: str) -> None:
+    """A file name of bytes that are no UTF-8: every format is written, and what is JSON stays JSON."""
+    try:
+        (project / os.fsdecode(b"bad\xff.py")).write_text(BAD)
+    except OSError:
+        pytest.skip("this file system takes no such names")
+    assert check("--output-format", form, "-o", "out.txt").exit_code == 1
+    text = (project / "out.txt").read_bytes().decode("utf-8")
+    if form in ("json", "gitlab", "sarif", "rdjson"):
+        json.loads(text)
+    assert check("--write-baseline", "known.json").exit_code == 0
+    assert check("--baseline", "known.json").exit_code == 0
 
 
 def test_statistics(project: Path) -> None:
