@@ -98,7 +98,7 @@ class Finding:
         return self.errors.get(self.worlds[0]) if self.worlds else None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the finding under the keys of the JSON contract (design: `docs/output.md`)."""
+        """Return the finding under the keys of the JSON contract (`docs/output.md`)."""
         where = self.location
         fix: dict[str, Any] | None = None
         if self.fix is not None:

@@ -33,7 +33,7 @@ def fork(
 
     Where the join loses a device the condition is promoted: the entry point will be run again with each answer.
     """
-    store, loss = machine.store, machine.loss
+    store = machine.store
     opened = store.open()
     mark = store.mark()
     if decision.default is not None:
@@ -46,6 +46,22 @@ def fork(
                 store.close()
             return signal
         store.undo(mark)  # without arguments it ends here
+    signal = _both(machine, decision, yes, no, frame, mark)
+    if opened:
+        store.close()
+    return signal
+
+
+def _both(
+    machine: Machine,
+    decision: Decision,
+    yes: Callable[[], Signal | None],
+    no: Callable[[], Signal | None],
+    frame: Frame,
+    mark: int,
+) -> Signal | None:
+    """Run both sides from the state at `mark`, join them, and see what the join has lost."""
+    store, loss = machine.store, machine.loss
     depth = len(machine.run.path)
     guards, grown = machine.run.guards, machine.run.grown
     choice = decision.choice
@@ -81,8 +97,6 @@ def fork(
         machine.run.promoted.setdefault(decision.key, choice)
     loss.lost = lost_before or loss.lost
     note_either(machine, frame)
-    if opened:
-        store.close()
     if signal is None and (first is None) is not (second is None):
         machine.run.guards += decision.guards(machine, first is None)  # it is left where the option says no
     return signal

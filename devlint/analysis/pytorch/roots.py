@@ -40,9 +40,12 @@ _BY_MARK: dict[str, CauseKind] = {
 def trace_root(
     machine: Machine, tensor: Tensor, node: ir.Node, frame: Frame, is_check: bool = False
 ) -> tuple[CauseKind, Site]:
-    """Where the wrong device of a tensor began, and of what kind that is (design, section 2).
+    """Where the wrong device of a tensor began, and of what kind that is.
 
-    `is_check`: the function does no more than to check what its caller gives.
+    A mistake that has left its mark on the tensor, such as a dropped move, is the root itself. What the function that
+    crashes has made, or its module, is told where it was made. Else it is the crash, or, where another file has passed
+    the tensor down to it, the outermost of these calls. `is_check`: the function does no more than to check what its
+    caller gives.
     """
     site = machine.site(node, frame)
     origin = tensor.origin
@@ -74,23 +77,36 @@ def trace_root(
         chain = _passing(machine, tensor, origin, served)
         if not chain:
             return "mixed", site
-    if origin.kind in ("factory", "host") and not chain:
-        made_here = origin.frame is frame or _in_callees(machine, origin, frame)
-        if made_here and (frame.function is not None or _in_running_loop(origin, frame)):
-            if origin.first() in machine.run.sent:
-                return "mixed", site  # it was made there on purpose, and is sent on where it is needed
-            return "factory", origin.site
-        owner = None if made_here else _owner_call(machine, tensor, unmoved=True)
-        if owner is not None:
-            return "module-input", owner
-        if not made_here and origin.kind == "factory" and (origin.frame is None or origin.frame is not frame):
-            if origin.frame is not None and origin.frame.function is None and frame.function is None:
-                return "mixed", site
-            if origin.first() in machine.run.sent:
-                return "mixed", site  # a buffer that was moved since, of which something was computed before
-            return "factory", origin.site
-    if not chain:
+    if chain:
+        return _root_of_passed(machine, chain, site, frame, is_check)
+    if origin.kind in ("factory", "host"):
+        return _root_of_made(machine, tensor, origin, site, frame)
+    return "mixed", site
+
+
+def _root_of_made(machine: Machine, tensor: Tensor, origin: Origin, site: Site, frame: Frame) -> tuple[CauseKind, Site]:
+    """The root of what the program made, and passed to no function that runs."""
+    made_here = origin.frame is frame or _in_callees(machine, origin, frame)
+    if made_here and (frame.function is not None or _in_running_loop(origin, frame)):
+        if origin.first() in machine.run.sent:
+            return "mixed", site  # it was made there on purpose, and is sent on where it is needed
+        return "factory", origin.site
+    owner = None if made_here else _owner_call(machine, tensor, unmoved=True)
+    if owner is not None:
+        return "module-input", owner
+    if made_here or origin.kind != "factory":
         return "mixed", site
+    if origin.frame is not None and origin.frame.function is None and frame.function is None:
+        return "mixed", site
+    if origin.first() in machine.run.sent:
+        return "mixed", site  # a buffer that was moved since, of which something was computed before
+    return "factory", origin.site
+
+
+def _root_of_passed(
+    machine: Machine, chain: list[Activation], site: Site, frame: Frame, is_check: bool
+) -> tuple[CauseKind, Site]:
+    """The root of what a chain of calls, innermost first, has passed down to where it crashes."""
     passed = chain[-1]
     seen = passed.call.frame.namespace is frame.namespace and not is_check
     if seen and not any(each.is_forward for each in chain):
