@@ -7,10 +7,13 @@ an import looked for. A cache that can't be read counts as empty.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import re
 import sys
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +26,8 @@ from devlint.merging import Checked
 from devlint.rules.base import Mend, Replacement
 
 MOST_COMPONENTS = 20_000
+OLDEST = 30 * 24 * 3600
+"""Seconds after which results that were not written again are removed: each set of settings has a file of its own."""
 
 
 def digest(data: bytes) -> str:
@@ -147,6 +152,15 @@ class Cache:
             if not (top / name).exists():
                 (top / name).write_text(text)
         write_atomically(self.file, json.dumps(document).encode())
+        _forget_old(top)
+
+
+def _forget_old(top: Path) -> None:
+    """Remove the results of settings, and of devlints, under which nothing was written for long."""
+    for file in top.glob("*/*.json"):
+        with contextlib.suppress(OSError):
+            if re.fullmatch("[0-9a-f]{32}", file.stem) and time.time() - file.stat().st_mtime > OLDEST:
+                file.unlink()
 
 
 def _current(path: str, digests: dict[str, str | None]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -152,6 +153,21 @@ def test_a_cache_that_cannot_be_written_is_a_warning(project: Path, runs: list[l
     result = check("--output-format", "concise")
     assert result.exit_code == 1
     assert "warning: the cache was not written" in result.stderr
+
+
+def test_results_of_long_ago_are_removed(project: Path, runs: list[list[str]]) -> None:
+    (project / "a.py").write_text("x.to(d)\n")
+    check()
+    (kept,) = (project / ".devlint_cache").glob("*/*.json")
+    folder = project / ".devlint_cache" / "0.0.1"
+    folder.mkdir()
+    for name in (f"{'0' * 32}.json", f"{'1' * 32}.json", "notes.json"):
+        (folder / name).write_text("{}")
+        os.utime(folder / name, (0, 0))
+    (folder / f"{'1' * 32}.json").touch()
+    check("--select", "ALL")
+    assert sorted(path.name for path in folder.iterdir()) == [f"{'1' * 32}.json", "notes.json"]
+    assert kept.exists()
 
 
 def test_what_hangs_on_files_that_nobody_imports_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
