@@ -154,6 +154,13 @@ def tensor_truth(machine: Machine, value: Tensor) -> bool | None:
 # -- operators
 
 
+def _goes_along(side: Value, other: Value) -> bool:
+    """Whether one side is a number of the host, which goes wherever the other is, and that may be a tensor of which
+    nothing is known: `ids != 0` is taken for a bool, and may be one for each element."""
+    is_number = isinstance(side, Tensor) and side.rank == 0 and side.device == "cpu"
+    return is_number and isinstance(other, Scalar) and other.kind not in ("number", "string")
+
+
 @on(BINARY, Tensor)
 def tensor_binary(
     machine: Machine, operator: str, left: Value, right: Value, node: ir.Node, frame: Frame
@@ -167,6 +174,8 @@ def tensor_binary(
     for side, other in ((left, right), (right, left)):
         if isinstance(side, Tensor) and is_any_content(side) and isinstance(other, (Unknown, Array)):
             return UNKNOWN  # a date and a time step, for all that is known, or a list of names
+        if _goes_along(side, other):
+            return UNKNOWN
     for side in (left, right):
         if isinstance(side, Array):
             return _meet_array(machine, left, right, node, frame)
@@ -265,6 +274,8 @@ def compare_tensors(machine: Machine, symbol: str, left: Value, right: Value, no
     """An elementwise comparison gives a boolean tensor."""
     for side, other in ((left, right), (right, left)):
         if isinstance(side, Tensor) and is_any_content(side) and isinstance(other, Array):
+            return UNKNOWN
+        if _goes_along(side, other):
             return UNKNOWN
     if symbol == "==":
         left, right = _as_tensor(left), _as_tensor(right)
