@@ -24,7 +24,7 @@ from devlint.analysis.programs.exploring import Exploration, TooSlow, newest
 from devlint.analysis.programs.fixtures import shared_above
 from devlint.analysis.programs.given_away import run_given_away
 from devlint.analysis.programs.handed import run_handed
-from devlint.analysis.programs.hearsay import speaks_of_cuda
+from devlint.analysis.programs.hearsay import speak_of_cuda
 from devlint.analysis.programs.outcomes import MAIN, Outcome, Pass, called_by_roots, stands, take_imports, taken_over
 from devlint.analysis.programs.sameness import are_the_same
 from devlint.analysis.project import Project
@@ -282,7 +282,6 @@ class _Runner:
         machine = now.machine
         path = namespace.path
         outcomes = now.outcomes[path]
-        unheard = not speaks_of_cuda(namespace.module)
         machine.built.clear()
         unsure = chosen | self.driving.defaults_around(path)
         entries = sorted(protocol_entries(machine, namespace), key=is_private_class)
@@ -292,7 +291,7 @@ class _Runner:
         for entry in entries:
             if entry.called in theirs or (entry.node in machine.ran and is_private_class(entry)):
                 continue
-            shared = self._of_the_world_before(entry, path, last, now, unheard)
+            shared = self._of_the_world_before(entry, path, last, now)
             if shared is not None:
                 outcomes[entry.key] = shared.copied(now.world)
                 machine.visited.update(dict.fromkeys(shared.reached))
@@ -314,19 +313,15 @@ class _Runner:
             earlier = None if last is None else last.outcomes.get(path, {}).get(entry.key)
             outcomes[entry.key] = self._runs(machine, run_entry, steps, deadline, path, False).explore(path, earlier)
 
-    def _of_the_world_before(
-        self, entry: Entry, path: str, last: Pass | None, now: Pass, unheard: bool
-    ) -> Outcome | None:
-        """What an entry gave in the world before, if that holds in this one: it need not be run again.
-
-        `unheard`: its file has no word for CUDA.
-        """
+    def _of_the_world_before(self, entry: Entry, path: str, last: Pass | None, now: Pass) -> Outcome | None:
+        """What an entry gave in the world before, if that holds in this one: it need not be run again."""
         before = last.outcomes.get(path, {}) if last is not None else {}
         shared = before.get(entry.key)
         if last is None or shared is None:
             return None
-        if not (shared.holds(last.world, now.world) or (unheard and shared.holds_unheard(now.world))):
-            return None
+        if not shared.holds(last.world, now.world):
+            if not shared.holds_unheard(now.world) or speak_of_cuda(self.project, path, entry, shared):
+                return None
         if stands(path, last, now.world):
             return shared
         is_same = MAIN not in before and are_the_same({path, *shared.touched}, last, now)

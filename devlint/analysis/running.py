@@ -63,6 +63,8 @@ class EntryNotes:
         """Whether a GPU was chosen by a number that is not known, as in a process that a launcher has started."""
         self.called: set[ir.Node] = set()
         """The functions that others called."""
+        self.own: set[ir.Node] = set()
+        """The functions of the entry's own file that were run."""
         self.touched: set[str] = set()
         """The files whose code was run, or whose names were asked for."""
         self.met: set[ir.Node] = set()

@@ -33,7 +33,8 @@ def lower(text: str, path: str) -> ir.Module:
     survey.close()
     scope = ModuleScope(TextContext(survey))
     body = _block(tree.body, scope)
-    return ir.Module(path, text, body, survey.any_speaks, survey.imports, has_main_guard(body))
+    has_guard = has_main_guard(body)
+    return ir.Module(path, text, body, survey.any_speaks, survey.imports, survey.docstrings, has_guard)
 
 
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

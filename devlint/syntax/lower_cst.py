@@ -40,7 +40,8 @@ def lower(text: str, path: str) -> ir.Module:
     survey.close()
     scope = ModuleScope(CstContext(survey, module, extents))
     body = block(module.body, scope)
-    return ir.Module(path, text, body, survey.any_speaks, survey.imports, has_main_guard(body))
+    has_guard = has_main_guard(body)
+    return ir.Module(path, text, body, survey.any_speaks, survey.imports, survey.docstrings, has_guard)
 
 
 def _survey(statements: Sequence[cst.CSTNode], survey: Survey, extents: Extents) -> None:

@@ -86,6 +86,7 @@ class Survey:
         self.text = text
         self._parts = [part for part in _PARTS if part in text]
         self.imports: list[tuple[str, int, tuple[str, ...]]] = []
+        self.docstrings: list[tuple[int, int]] = []
         self._starts = [0, 0, *accumulate(len(line) + 1 for line in text.split("\n"))]
         self._spans: list[_Span] = []
         self._top = _Span("", 1, len(self._starts) - 2, 1, None)
@@ -96,6 +97,7 @@ class Survey:
 
     def skip(self, first: int, last: int) -> None:
         """Leave these rows out (a docstring)."""
+        self.docstrings.append((first, last))
         self._take(self._starts[first])
         self._position = max(self._position, self._starts[min(last + 1, len(self._starts) - 1)])
 

@@ -139,9 +139,77 @@ def test_an_import_that_asks_for_cuda_and_means_the_same_without_needs_no_run_wi
     ],
 )
 def test_one_that_means_another_thing_does(helper: str) -> None:
-    speaking = net("half(self.layer(x))") + "# for CUDA, too\n"
+    speaking = net("half(self.layer(x))", "self.kind = 'cuda'")
     files = {"helper.py": "import torch\n" + helper, "net.py": speaking}
     assert analysed(files, ["net.py"]).statistics["runs"] == 2
+
+
+WARMING = "import torch\ndef warm(x):\n    if ASKED:\n        torch.backends.cudnn.benchmark = True\n    return x\n"
+BASED = """
+from torch import nn
+from helper import warm
+class Base(nn.Module):
+    def forward(self, x):
+        print('cuda')
+        return warm(x).to(x.device)
+class Net(Base):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "runs_without"),
+    [
+        pytest.param(net("warm(x)", helps="warm") + "# for cuda, too\n", False, id="in a comment"),
+        pytest.param(
+            net("warm(x)", helps="warm").replace("def __init__", '"""For cuda."""\n    def __init__'),
+            False,
+            id="in a docstring",
+        ),
+        pytest.param(net("warm(x)", "pass", "warm") + "class Other:\n    kind = 'cuda'\n", False, id="elsewhere"),
+        pytest.param(net("warm(x)", "self.is_available = 1", "warm"), False, id="another question"),
+        pytest.param(net("warm(x)", "self.kind = 'cuda'", "warm"), True, id="where it is run"),
+        pytest.param(
+            net("warm(go(x))", helps="warm") + "def go(x):\n    print('cuda')\n    return x\n", True, id="what it calls"
+        ),
+        pytest.param(BASED, True, id="in its base"),
+    ],
+)
+@pytest.mark.parametrize("asked", ["torch.cuda.is_available()", "torch.cuda.device_count() > 0"])
+def test_an_entry_is_run_without_cuda_where_what_it_runs_of_its_file_has_a_word_for_it(
+    file: str, runs_without: bool, asked: str
+) -> None:
+    files = {"helper.py": WARMING.replace("ASKED", asked), "net.py": file}
+    with_cuda = 2 if "count" in asked else 1
+    entered = analysed(files, ["net.py"]).statistics["entries"]
+    assert (entered > with_cuda * (2 if file is BASED else 1)) is runs_without
+
+
+def test_the_device_of_an_input_is_none_that_the_entry_names() -> None:
+    body = "x + torch.ones(3, device=DEVICE) + self.layer(x).to(DEVICE)"
+    taken, named = (net(body.replace("DEVICE", device)) for device in ("x.device", "'cuda'"))
+    files = {"helper.py": "def half(x):\n    return x\n"}
+    assert analysed({**files, "net.py": taken}, ["net.py"]).statistics["runs"] == 1
+    assert analysed({**files, "net.py": named}, ["net.py"]).statistics["runs"] == 3
+
+
+def test_what_a_rank_is_asked_for_needs_no_run_without_cuda() -> None:
+    files = {
+        "helper.py": WARMING.replace("ASKED", "torch.cuda.is_available() and torch.distributed.get_rank() == 0"),
+        "net.py": net("warm(x)", helps="warm"),
+    }
+    assert analysed(files, ["net.py"]).statistics["entries"] == 1
+
+
+def test_the_answer_to_a_condition_means_the_same_in_another_world() -> None:
+    helper = (
+        "import os, torch\n"
+        "IS_ON = os.environ.get('HELPER', 'yes').lower() in {'yes', 'true'}\n"
+        "if torch.cuda.is_available():\n    torch.backends.cudnn.benchmark = True\n"
+        "def half(x):\n    return x / 2 if IS_ON else x\n"
+    )
+    files = {"helper.py": helper, "net.py": net("half(self.layer(x))")}
+    assert analysed(files, ["net.py"]).statistics["entries"] == 1
 
 
 def test_names_that_only_cuda_binds_are_found_missing_behind_an_import() -> None:

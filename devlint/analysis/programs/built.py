@@ -112,6 +112,7 @@ class Built:
         "_hides",
         "_evidence",
         "_latest",
+        "_own",
         "_placements",
         "_promoted",
         "_state",
@@ -130,7 +131,7 @@ class Built:
         self._hides = machine.loss.hidden
         self._consulted, self._evidence = frozenset(machine.entry.consulted), dict(machine.entry.evidence)
         self._promoted = dict(machine.run.promoted)
-        self._touched = frozenset(machine.entry.touched)
+        self._touched, self._own = frozenset(machine.entry.touched), frozenset(machine.entry.own)
         self._contexts, self._latest = dict(machine.run.contexts), dict(machine.run.latest)
 
     def repeat(self, machine: Machine) -> None:
@@ -146,6 +147,7 @@ class Built:
         machine.entry.evidence |= self._evidence
         machine.run.asked.update(self.asked)
         machine.entry.touched |= self._touched
+        machine.entry.own |= self._own
         for key, choice in self._promoted.items():
             machine.run.promoted.setdefault(key, choice)
         machine.run.contexts.update(self._contexts)

@@ -91,6 +91,7 @@ class Exploration:
             newest(machine.visited, count),
             frozenset(testimony for testimony in found if testimony[0] == "computes"),
             frozenset() if self.is_program else frozenset(entry.called),
+            frozenset() if self.is_program else frozenset(entry.own),
             frozenset() if self.is_program else frozenset(entry.touched),
         )
 

@@ -18,7 +18,7 @@ from devlint.worlds import World
 MAIN: Final = ("main",)
 """The key of what a program gave, among those of its functions and classes."""
 _PLACED: Final = frozenset({"accelerator"})
-_ASKED_BY_OTHERS: Final = frozenset({"accelerator", "availability", "cuda"})
+_ASKED_BY_OTHERS: Final = frozenset({"accelerator", "availability", "count", "cuda", "distributed", "rank"})
 _COUNTED: Final = frozenset({"count"})
 _TOLD_APART: Final = frozenset({"count", "named"})
 
@@ -29,8 +29,8 @@ class Outcome:
     whether it was seen to compute on the CPU where there is a GPU.
 
     `by_protocol`: its inputs stood on the world's last device. `promoted`: it has choices that are worth runs of their
-    own. `called`: the functions that others called in it. `touched`: the files whose code was run in it, or that were
-    asked for their names.
+    own. `called`: the functions that others called in it. `own`: the functions of its file that were run in it.
+    `touched`: the files whose code was run in it, or that were asked for their names.
     """
 
     events: dict[tuple[Any, ...], Event]
@@ -40,6 +40,7 @@ class Outcome:
     reached: tuple[ir.Node, ...]
     computes: frozenset[Testimony] = frozenset()
     called: frozenset[ir.Node] = frozenset()
+    own: frozenset[ir.Node] = frozenset()
     touched: frozenset[str] = frozenset()
 
     def holds(self, last: World, world: World) -> bool:
@@ -52,8 +53,8 @@ class Outcome:
         return not world.has_cuda and not self.events and self.consulted <= _PLACED
 
     def holds_unheard(self, world: World) -> bool:
-        """Whether, in a file that does not speak of CUDA, what was found with CUDA is what is found without: nothing,
-        for no device was named, and nobody told the file whether there is one."""
+        """Whether, where what was run of a file does not speak of CUDA, what was found with CUDA is what is found
+        without: nothing, for no device was named, and nobody told the file whether there is one."""
         return not world.has_cuda and self.by_protocol and not self.events and self.consulted <= _ASKED_BY_OTHERS
 
     def copied(self, world: World) -> Outcome:

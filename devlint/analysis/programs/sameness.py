@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.domain.plain import Key
 from devlint.analysis.domain.values import (
+    Answer,
     Bound,
     Class,
     Const,
@@ -124,7 +125,10 @@ def _of(value: Any, reading: _Reading, depth: int) -> Any:
     if kind is Method:
         return kind, _of(value.receiver, reading, depth), value.name
     if kind is OneOf:
-        return kind, value.open, tuple(_of(option, reading, depth) for option in value.options)
+        asked = tuple(_of(option, reading, depth) for option in value.asked)
+        return kind, value.open, tuple(_of(option, reading, depth) for option in value.options), asked
+    if kind is Answer:
+        return kind, value.key, value.polarity, value.holds
     if kind is Maybe:
         return kind, _of(value.value, reading, depth), value.key, value.there
     if isinstance(value, dict):

@@ -120,7 +120,10 @@ def _run(
     """Run a user function with these arguments, or answer from memory."""
     node = function.node
     machine.visited[node] = None
-    machine.entry.touched.add(function.frame.namespace.path)
+    path = function.frame.namespace.path
+    machine.entry.touched.add(path)
+    if path == machine.run.home:
+        machine.entry.own.add(node)
     if machine.run.stack:
         machine.entry.called.add(node)
     again = machine.run.stack.count(node)
@@ -146,7 +149,7 @@ def _run(
         if cuts != machine.run.cuts and isinstance(result, Scalar) and result.kind == "bool":
             result = CUT
         if isinstance(result, (Const, DeviceValue, Answer)) and not is_none(result):
-            machine.hand_on(function.frame.namespace.path, arguments.frame)
+            machine.hand_on(path, arguments.frame)
     finally:
         if logged:
             machine.store.close()

@@ -88,7 +88,9 @@ def resolve(
         return _resolve_other(machine, value, node, frame, operation, kind)
     if device_type == "cpu" or is_in_no_world(index):
         note_default(machine, value.site if isinstance(value, Const) else literal)
-    return use(machine, device_type, index, node, frame, operation, literal, kind, is_chosen(machine, value))
+    found = isinstance(value, DeviceValue) and value.of is not None and not value.is_text
+    chosen = is_chosen(machine, value)
+    return use(machine, device_type, index, node, frame, operation, literal, kind, chosen, found=found)
 
 
 def _resolve_other(
@@ -279,9 +281,10 @@ def use(
     kind: UseKind = "use",
     chosen: bool = False,
     asked: Site | None = None,
+    found: bool = False,
 ) -> str | None:
     """Use a device of this type: its canonical name, or POISON when the world does not have it. `chosen`: an option
-    says which; `asked`: where its default names the device that a question is about."""
+    says which; `asked`: where its default names the device that a question is about; `found`: a tensor is there."""
     site = machine.site(node, frame)
     if literal is not None and device_type != "cpu" and DeviceNamed in machine.wanted and not machine.run.protocol:
         machine.emit(DeviceNamed, site, literal, text=device_type if index is None else f"{device_type}:{index}")
@@ -301,7 +304,8 @@ def use(
         if machine.run.protocol:
             return None
         return unavailable(machine, device_type, index, site, operation, literal, kind, node=node)
-    machine.entry.consulted.add("count" if index else "named")
+    if not found:
+        machine.entry.consulted.update(("count", "named") if index else ("named",))
     if index == SOME_INDEX:
         machine.entry.consulted.add("rank")
         if count:

@@ -118,9 +118,10 @@ class Class(Node):
 
 
 class Module:
-    """A lowered program text. `imports` lists what its import statements name, at any depth (absolute or dotted)."""
+    """A lowered program text. `imports` lists what its import statements name, at any depth (absolute or dotted);
+    `docstrings` their first and last rows."""
 
-    __slots__ = ("path", "text", "body", "speaks", "imports", "has_main_guard")
+    __slots__ = ("path", "text", "body", "speaks", "imports", "docstrings", "has_main_guard")
 
     def __init__(
         self,
@@ -129,6 +130,7 @@ class Module:
         body: list[Stmt],
         speaks: bool,
         imports: list[tuple[str, int, tuple[str, ...]]],
+        docstrings: list[tuple[int, int]],
         has_main_guard: bool,
     ) -> None:
         self.path = path
@@ -136,4 +138,5 @@ class Module:
         self.body = body
         self.speaks = speaks
         self.imports = imports
+        self.docstrings = docstrings
         self.has_main_guard = has_main_guard
