@@ -156,8 +156,12 @@ def _is_tensor_or_kin(value: Tensor | Array | DeviceValue, path: str) -> bool | 
     legacy = libraries.legacy_type(path)
     if legacy is not None:
         return _is_of_legacy_type(value, *legacy)
-    if path == "torch.Tensor" or not path.startswith("torch."):
-        return path == "torch.Tensor"
+    if path == "torch.Tensor":
+        return True
+    if (value.device == POISON or may_be_module(value)) and not path.startswith(("builtins.", "numpy.")):
+        return None  # it was only moved, or loaded: it may be anything that can be
+    if not path.startswith("torch."):
+        return False
     return False if libraries.are_apart("torch.Tensor", path) else None
 
 
