@@ -19,7 +19,7 @@ from devlint.analysis.machine import Machine
 from devlint.analysis.notes import NOT_IMPORTED
 from devlint.analysis.programs.driving import Driving
 from devlint.analysis.programs.entries import Entry, is_for_tests, is_private_class, protocol_entries
-from devlint.analysis.programs.executing import module_name, repeat_defaults, run_body, run_file
+from devlint.analysis.programs.executing import module_name, repeat_defaults, run_as_library, run_body
 from devlint.analysis.programs.exploring import Exploration, TooSlow, newest
 from devlint.analysis.programs.fixtures import shared_above
 from devlint.analysis.programs.given_away import run_given_away
@@ -229,7 +229,7 @@ class _Runner:
         else:
             machine.begin(self._budget(path), {})
             machine.state = State()
-            value = run_file(machine, path)
+            value = run_as_library(machine, path)
             namespace = value.namespace if value is not None else None
         stays = now.world.has_cuda and self.driving.stays_on_cpu(path)
         if namespace is None or (path in self.driving.driven and among is None) or stays:

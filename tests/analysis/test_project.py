@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from devlint.analysis.events import MixedDevices
 from devlint.analysis.project import Project
 from devlint.config import Config
 from devlint.linter import check
@@ -199,6 +200,29 @@ def test_the_order_of_files_is_none(tmp_path: Path) -> None:
     found(files, tmp_path)
     paths = [tmp_path / name for name in files]
     assert check(paths, Config(root=tmp_path)) == check(paths[::-1], Config(root=tmp_path))
+
+
+CIRCULAR = {
+    "shop/__init__.py": "from .large import Large\n",
+    "shop/tools.py": "def half(x):\n    return x / 2\n",
+    "shop/base.py": (
+        "from torch import nn\nfrom . import tools\n"
+        "class Base(nn.Module):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.part = nn.Linear(3, 3)\n"
+    ),
+    "shop/large.py": (
+        "import torch\nfrom .base import Base\n"
+        "class Large(Base):\n"
+        "    def forward(self, x):\n        return self.part(x) + torch.ones(3)\n"
+        "    def step(self, memory):\n        return self.part(torch.ones(3).to(memory.device))\n"
+    ),
+}
+
+
+def test_a_file_that_is_imported_again_by_what_it_imports_runs_after_its_package() -> None:
+    with_cuda = {("MixedDevices", "large.py", 5, world) for world in ("gpu1", "gpu2")}
+    assert told(analysed(CIRCULAR), MixedDevices) == with_cuda
+    assert told(analysed(CIRCULAR, ["shop/base.py", "shop/large.py"]), MixedDevices) == with_cuda
 
 
 @pytest.mark.skipif(is_compiled(), reason="no class derives from a compiled one")

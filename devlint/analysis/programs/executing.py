@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.domain.values import UNKNOWN, ModuleValue, const
+from devlint.analysis.forms import imports_of, reach
 from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.notes import NOT_IMPORTED, Imported
 from devlint.analysis.python.names import bound_by
@@ -106,6 +107,21 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
         state.cuda_unused, state.cuda_used, state.may_spawn = processes
     _repeat_effects(machine, path)
     return ModuleValue(namespace)
+
+
+def run_as_library(machine: Machine, path: str) -> ModuleValue | None:
+    """Run a file that nobody in sight runs. Where files that it imports import it again, the packages in which it stands
+    are run before it, as every import of it does: else these files would meet it half run."""
+    around = reach(machine.project, path)
+    if any(path in imports_of(machine.project, other) for other in around if other != path):
+        folder = os.path.dirname(path)
+        packages: list[str] = []
+        while (package := os.path.join(folder, "__init__.py")) in around:
+            packages.append(package)
+            folder = os.path.dirname(folder)
+        for package in reversed(packages):
+            run_file(machine, package)
+    return run_file(machine, path)
 
 
 def _effects(
