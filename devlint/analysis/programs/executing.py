@@ -110,8 +110,8 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
 
 
 def run_as_library(machine: Machine, path: str) -> ModuleValue | None:
-    """Run a file that nobody in sight runs. Where files that it imports import it again, the packages in which it stands
-    are run before it, as every import of it does: else these files would meet it half run."""
+    """Run a file that nobody in sight runs. Where files that it imports import it again, the packages around it are run
+    before, as by every import of it: else these files would meet it half run."""
     around = reach(machine.project, path)
     if any(path in imports_of(machine.project, other) for other in around if other != path):
         folder = os.path.dirname(path)

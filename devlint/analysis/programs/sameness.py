@@ -91,17 +91,7 @@ def _of(value: Any, reading: _Reading, depth: int) -> Any:
             return kind, value.node
         return kind, value.node, value.kind, _items(value.defaults, reading, depth), _closure(value, reading, depth)
     if kind is Class:
-        if value.frame.namespace.path != reading.path:
-            return kind, value.name, value.node.at, reading.prints.get(value.frame.namespace.path)
-        bases = tuple(_of(base, reading, depth) for base in value.bases)
-        return (
-            kind,
-            value.name,
-            value.node.at,
-            bases,
-            _items(value.fields, reading, depth),
-            _items(value.properties, reading, depth),
-        )
+        return _class(value, reading, depth)
     if kind is ModuleValue:
         return kind, value.namespace.path
     if kind is Scalar:
@@ -127,8 +117,6 @@ def _of(value: Any, reading: _Reading, depth: int) -> Any:
     if kind is OneOf:
         asked = tuple(_of(option, reading, depth) for option in value.asked)
         return kind, value.open, tuple(_of(option, reading, depth) for option in value.options), asked
-    if kind is Answer:
-        return kind, value.key, value.polarity, value.holds
     if kind is Maybe:
         return kind, _of(value.value, reading, depth), value.key, value.there
     if isinstance(value, dict):
@@ -140,11 +128,25 @@ def _of(value: Any, reading: _Reading, depth: int) -> Any:
     return object, birth()
 
 
+def _class(cls: Class, reading: _Reading, depth: int) -> Any:
+    if cls.frame.namespace.path != reading.path:
+        return Class, cls.name, cls.node.at, reading.prints.get(cls.frame.namespace.path)
+    bases = tuple(_of(base, reading, depth) for base in cls.bases)
+    return (
+        Class,
+        cls.name,
+        cls.node.at,
+        bases,
+        _items(cls.fields, reading, depth),
+        _items(cls.properties, reading, depth),
+    )
+
+
 def _slots(value: Any, slots: tuple[str, ...], reading: _Reading, depth: int) -> Any:
     return None if value is None else tuple(_of(getattr(value, slot), reading, depth) for slot in slots)
 
 
-_PLAIN: Final = frozenset({Record, Field, Union})
+_PLAIN: Final = frozenset({Answer, Record, Field, Union})
 _DERIVED: Final = frozenset({REMEMBERS, "__doc__"})
 """Attributes of functions and classes on which nothing hangs that is not asked for elsewhere."""
 _OF_TENSORS: Final = ("device", "rank", "is_parameter", "requires_grad", "dtype", "size")
