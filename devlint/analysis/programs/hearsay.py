@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from devlint.analysis.domain.values import Answer, Const, DeviceValue, OneOf, Scalar, Value, is_none
 from devlint.analysis.memo import memoized
+from devlint.analysis.python.names import statements_of, target_names
+from devlint.syntax import ir
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -47,16 +49,50 @@ def speak_of_cuda(project: Project, path: str, entry: Entry, outcome: Outcome) -
     rows = _speaking_rows(project, path)
     if not rows:
         return False
-    run = (entry.node, *outcome.own)
-    return any(node.at.lineno <= row <= node.at.end_lineno for node in run for row in rows)
+    spans = [(_first_row(node), node.at.end_lineno) for node in (entry.node, *outcome.own)]
+    return any(first <= row <= last for first, last in spans for row in rows)
+
+
+def _first_row(node: ir.Function | ir.Class) -> int:
+    """Where a definition begins, its decorators included."""
+    return min([node.at.lineno, *(decorator.at.lineno for decorator in node.decorators)])
 
 
 @memoized
 def _speaking_rows(project: Project, path: str) -> tuple[int, ...]:
-    """The rows of a file with a word for CUDA, but for those of docstrings and comments."""
+    """The rows of a file with a word for CUDA, but for those of docstrings and comments. Names that the file binds in
+    such rows are words for it, too: `from torch.cuda import is_available as found`."""
     module = project.module(path)
     if module is None or _WORDS.search(module.text) is None:
         return ()
     lines = module.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    rows = [row for row, line in enumerate(lines, 1) if _WORDS.search(line.partition("# ")[0])]
-    return tuple(row for row in rows if not any(first <= row <= last for first, last in module.docstrings))
+    code = [_without_comment(line) for line in lines]
+    rows = {row for row, line in enumerate(code, 1) if _WORDS.search(line)}
+    for first, last in module.docstrings:
+        rows.difference_update(range(first, last + 1))
+    names = _bound_in(module, rows)
+    if "*" in names:  # any name may be one of them
+        return tuple(range(1, len(code) + 1))
+    if names:
+        bound = re.compile(rf"\b({'|'.join(map(re.escape, sorted(names)))})\b")
+        rows.update(row for row, line in enumerate(code, 1) if bound.search(line))
+    return tuple(sorted(rows))
+
+
+def _without_comment(line: str) -> str:
+    """A row up to its comment; where a text begins before it, that may be no comment: the whole row."""
+    before = line.partition("# ")[0]
+    return line if '"' in before or "'" in before else before
+
+
+def _bound_in(module: ir.Module, rows: set[int]) -> set[str]:
+    """The names that imports and assignments of a file, outside functions and classes, bind in these rows."""
+    found: set[str] = set()
+    for statement, _ in statements_of(module.body, None) if rows else ():
+        if rows.isdisjoint(range(statement.at.lineno, statement.at.end_lineno + 1)):
+            continue
+        if isinstance(statement, (ir.Import, ir.ImportFrom)):
+            found.update(alias or name for name, alias in statement.names)
+        elif isinstance(statement, ir.Assign):
+            found.update(name for target in statement.targets for name in target_names(target))
+    return {name for name in found if "." not in name}  # those are written out where they are used

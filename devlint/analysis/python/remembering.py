@@ -54,6 +54,8 @@ def recall(
             machine.remembered.setdefault((function.node, known), set()).update(machine.entry.consulted)
             machine.entry.consulted |= consulted
     machine.entry.consulted |= machine.remembered.get((function.node, likely), set())
+    if function.frame.namespace.path == machine.run.home:
+        machine.entry.own.add(function.node)
     before = kept.items[likely]
     machine.run.latest[function.node] = machine.tick()
     if (likely == known and not _is_open(known)) or not isinstance(call.node, ir.Call):
