@@ -19,7 +19,13 @@ from devlint.analysis.machine import Machine
 from devlint.analysis.notes import NOT_IMPORTED
 from devlint.analysis.programs.driving import Driving
 from devlint.analysis.programs.entries import Entry, is_for_tests, is_private_class, protocol_entries
-from devlint.analysis.programs.executing import module_name, repeat_defaults, run_as_library, run_body
+from devlint.analysis.programs.executing import (
+    defaults_of_packages,
+    module_name,
+    repeat_defaults,
+    run_as_library,
+    run_body,
+)
 from devlint.analysis.programs.exploring import Exploration, TooSlow, newest
 from devlint.analysis.programs.fixtures import shared_above
 from devlint.analysis.programs.given_away import run_given_away
@@ -283,7 +289,7 @@ class _Runner:
         path = namespace.path
         outcomes = now.outcomes[path]
         machine.built.clear()
-        unsure = chosen | self.driving.defaults_around(path)
+        unsure = chosen | self.driving.defaults_around(path) | defaults_of_packages(machine, path)
         entries = sorted(protocol_entries(machine, namespace), key=is_private_class)
         if among is not None:
             entries = [entry for entry in entries if entry.key[0] == "class" and entry.node.name in among]

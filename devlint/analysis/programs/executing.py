@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from itertools import groupby
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-from devlint.analysis.domain.values import UNKNOWN, ModuleValue, const
+from devlint.analysis.domain.values import UNKNOWN, DeviceValue, ModuleValue, const
 from devlint.analysis.forms import imports_of, reach
 from devlint.analysis.frames import Frame, Namespace
+from devlint.analysis.memo import memoized
 from devlint.analysis.notes import NOT_IMPORTED, Imported
 from devlint.analysis.python.names import bound_by
 from devlint.analysis.python.settings import is_module, may_have_settings
@@ -18,7 +20,6 @@ from devlint.semantics import libraries
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
-    from devlint.analysis.domain.values import DeviceValue
     from devlint.analysis.events import Site
     from devlint.analysis.machine import Machine
     from devlint.analysis.project import Project
@@ -110,18 +111,41 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
 
 
 def run_as_library(machine: Machine, path: str) -> ModuleValue | None:
-    """Run a file that nobody in sight runs. Where files that it imports import it again, the packages around it are run
-    before, as by every import of it: else these files would meet it half run."""
+    """Run a file that nobody in sight runs. The packages around it are run before, as by every import of it, where that
+    tells: where they set defaults for new tensors, or where files that it imports import it again, which would meet it
+    half run."""
     around = reach(machine.project, path)
-    if any(path in imports_of(machine.project, other) for other in around if other != path):
-        folder = os.path.dirname(path)
-        packages: list[str] = []
-        while (package := os.path.join(folder, "__init__.py")) in around:
-            packages.append(package)
-            folder = os.path.dirname(folder)
-        for package in reversed(packages):
+    is_circle = any(path in imports_of(machine.project, other) for other in around if other != path)
+    for package in reversed(_packages(path)):
+        if (is_circle and package in around) or _sets_defaults(machine.project, package):
             run_file(machine, package)
     return run_file(machine, path)
+
+
+def _packages(path: str) -> list[str]:
+    """The files of the packages around a file, as far as there may be any, the inner ones first."""
+    folders = (str(folder) for folder in PurePath(path).parents)
+    return [package for folder in folders if (package := os.path.join(folder, "__init__.py")) != path]
+
+
+@memoized
+def _sets_defaults(project: Project, package: str) -> bool:
+    """Whether the file of a package, or what it imports, may set where new tensors are created."""
+    if project.source(package) is None:
+        return False
+    modules = map(project.module, reach(project, package))
+    return any(module is not None and "set_default_" in module.text for module in modules)
+
+
+def defaults_of_packages(machine: Machine, path: str) -> set[str]:
+    """The defaults for new tensors that the packages around a file have set, elsewhere than on the CPU, when they were
+    imported: every import of the file imports them before."""
+    found: set[str] = set()
+    for package in _packages(path):
+        for slot, value in machine.imports.get(package, NOT_IMPORTED).defaults[0]:
+            if slot in ("default_device", "default_type") and isinstance(value, DeviceValue) and value.type != "cpu":
+                found.add(slot)
+    return found
 
 
 def _effects(

@@ -49,13 +49,15 @@ def speak_of_cuda(project: Project, path: str, entry: Entry, outcome: Outcome) -
     rows = _speaking_rows(project, path)
     if not rows:
         return False
-    spans = [(_first_row(node), node.at.end_lineno) for node in (entry.node, *outcome.own)]
+    nodes = [entry.node, *(node for node in outcome.own if isinstance(node, ir.Function))]
+    spans = [(_first_row(node), node.at.end_lineno) for node in nodes]
     return any(first <= row <= last for first, last in spans for row in rows)
 
 
 def _first_row(node: ir.Function | ir.Class) -> int:
     """Where a definition begins, its decorators included."""
-    return min([node.at.lineno, *(decorator.at.lineno for decorator in node.decorators)])
+    first: int = min([node.at.lineno, *(decorator.at.lineno for decorator in node.decorators)])
+    return first
 
 
 @memoized
