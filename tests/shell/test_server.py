@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import asyncio
 import json
 import queue
 import subprocess
@@ -13,10 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
+from pygls.workspace import PositionCodec, TextDocument
 
-from devlint.findings import Position
-from devlint.server.documents import Document, Encoding, from_client, path_of, position_at, to_client, units
-from devlint.server.transport import Malformed, read_message, write_message
+from devlint.findings import Finding, Location, Position
+from devlint.linter import Report
+from devlint.server.checking import Outdated, check
+from devlint.server.documents import Document, document_of
+from devlint.server.shown import Shown
+from devlint.sources.reading import read_source
 
 ROOT = Path(__file__).parents[2]
 BAD = """\
@@ -39,6 +45,7 @@ class Client:
             [sys.executable, "-m", "devlint", "server"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             env={"PYTHONPATH": str(ROOT)},
             cwd=ROOT.anchor,
         )
@@ -48,13 +55,22 @@ class Client:
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        while (message := read_message(self.process.stdout)) is not None:  # type: ignore[arg-type]
-            self.received.put(message)
+        length = 0
+        for header in self.process.stdout:
+            name, _, value = header.partition(b":")
+            if name == b"Content-Length":
+                length = int(value)
+            elif not header.strip():
+                self.received.put(json.loads(self.process.stdout.read(length)))
         self.received.put(None)
 
     def send(self, message: dict[str, Any]) -> None:
+        self.write(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    def write(self, body: bytes) -> None:
         assert self.process.stdin is not None
-        write_message(self.process.stdin, message)  # type: ignore[arg-type]
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        self.process.stdin.flush()
 
     def notify(self, method: str, **params: Any) -> None:
         self.send({"method": method, "params": params})
@@ -70,8 +86,16 @@ class Client:
 
     def ask(self, method: str, **params: Any) -> Any:
         """The result of a request, or its error."""
+        self.send({"id": self.next(), "method": method, "params": params})
+        return self.answer()
+
+    def next(self) -> int:
+        """The number of a request."""
         self.number += 1
-        self.send({"id": self.number, "method": method, "params": params})
+        return self.number
+
+    def answer(self) -> Any:
+        """What the last request gets."""
         while True:
             message = self.received.get(timeout=60)
             assert message is not None
@@ -116,12 +140,10 @@ def client() -> Iterator[Client]:
 
 
 def test_a_session(client: Client, tmp_path: Path) -> None:
-    assert client.begin() == {
-        "positionEncoding": "utf-16",
-        "textDocumentSync": {"openClose": True, "change": 1, "save": {"includeText": False}},
-        "codeActionProvider": {"codeActionKinds": ["quickfix"]},
-        "hoverProvider": True,
-    }
+    able = client.begin()
+    assert able["positionEncoding"] == "utf-16"
+    assert (able["textDocumentSync"]["openClose"], able["textDocumentSync"]["change"]) == (True, 1)
+    assert able["codeActionProvider"] == {"codeActionKinds": ["quickfix"]} and able["hoverProvider"]
     file = tmp_path / "train.py"  # not saved yet
     client.open(file, BAD)
     told = client.wait("textDocument/publishDiagnostics")
@@ -150,7 +172,9 @@ def test_a_session(client: Client, tmp_path: Path) -> None:
     }
     (edit,) = suppress["edit"]["changes"][file.as_uri()]
     assert edit["newText"] == "  # noqa: DEV201" and edit["range"]["start"] == {"line": 5, "character": 17}
-    assert client.ask("textDocument/codeAction", **(asked | {"context": {"only": ["refactor"]}})) == []
+    assert (
+        client.ask("textDocument/codeAction", **(asked | {"context": {"diagnostics": [], "only": ["refactor"]}})) == []
+    )
 
     client.change(file, GOOD, 2)
     assert client.ask("textDocument/codeAction", **asked) == []  # of the text as it is now
@@ -201,21 +225,49 @@ def test_two_folders(client: Client, tmp_path: Path) -> None:
 
 
 def test_what_is_asked_wrongly(client: Client, tmp_path: Path) -> None:
-    assert client.ask("textDocument/hover")["code"] == -32002
+    at = {"textDocument": {"uri": "file:///a.py"}, "position": {"line": 0, "character": 0}}
+    assert client.ask("textDocument/hover", **at) is None  # too early
+    client.open(tmp_path / "early.py", BAD)
     client.begin()
-    assert client.ask("textDocument/rename")["code"] == -32601
+    assert client.ask("textDocument/rename", **at, newName="x")["code"] == -32601
     assert client.ask("textDocument/hover")["code"] == -32602
+    assert client.ask("textDocument/hover", **at) is None  # not open
     client.notify("$/setTrace", value="off")
     client.notify("textDocument/didOpen", textDocument={})
-    assert client.process.stdin is not None
-    client.process.stdin.write(b"Content-Length: 3\r\n\r\n{,}")
+    client.change(tmp_path / "unknown.py", BAD, 1)
+    for body in (
+        b"{,}",
+        b"[]",
+        b"{}",
+        b"1",
+        b'{"jsonrpc": "2.0"}',
+        b'{"jsonrpc": "2.0", "id": {}, "method": "shutdown"}',
+    ):
+        client.write(body)
     item = {"uri": "untitled:Untitled-1", "languageId": "python", "version": 1, "text": BAD}
     client.notify("textDocument/didOpen", textDocument=item)
     client.open(tmp_path / "notes.txt", BAD)
+    client.notify("textDocument/didOpen", textDocument=item | {"uri": "file:///tmp/a%00b.py"})
+    client.open(tmp_path / "train.py", BAD)
+    while client.wait("textDocument/publishDiagnostics")["uri"] != (tmp_path / "train.py").as_uri():
+        pass
     assert client.ask("shutdown") is None
-    assert client.ask("textDocument/hover")["code"] == -32600
+    assert client.process.stdin is not None
     client.process.stdin.close()  # the editor is gone without a word
     assert client.process.wait(timeout=60) == 0
+
+
+def test_messages_are_read_while_a_check_runs(client: Client, tmp_path: Path) -> None:
+    client.begin()
+    file = tmp_path / "train.py"
+    client.open(file, BAD)
+    at = {"textDocument": {"uri": file.as_uri()}, "position": {"line": 5, "character": 3}}
+    client.send({"id": client.next(), "method": "textDocument/hover", "params": at})
+    client.notify("$/cancelRequest", id=client.number)
+    assert client.answer()["code"] == -32800
+    assert client.found() == [("DEV201", 5)]
+    assert client.ask("textDocument/hover", **at)["contents"]["kind"] == "markdown"
+    assert client.end() == 0
 
 
 def test_an_editor_that_crashed(client: Client) -> None:
@@ -225,36 +277,77 @@ def test_an_editor_that_crashed(client: Client) -> None:
     assert client.process.wait(timeout=60) == 1
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
-def test_columns_there_and_back(encoding: Encoding) -> None:
-    document = Document("file:///a.py", Path("/a.py"), "a = 1\nx = 'é😀', y\n", None)
-    row = document.row(1)
+def test_pygls_as_the_editor(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+
+    async def session() -> tuple[types.PublishDiagnosticsParams, types.Hover | None, int | None]:
+        client = LanguageClient("editor", "1")
+        told: asyncio.Queue[types.PublishDiagnosticsParams] = asyncio.Queue()
+        client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(lambda params: told.put_nowait(params))
+        await client.start_io(sys.executable, "-m", "devlint", "server", env={"PYTHONPATH": str(ROOT)})
+        await client.initialize_async(types.InitializeParams(types.ClientCapabilities()))
+        client.initialized(types.InitializedParams())
+        item = types.TextDocumentItem(file.as_uri(), types.LanguageKind.Python, 1, BAD)
+        client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        found = await asyncio.wait_for(told.get(), 60)
+        place = types.HoverParams(types.TextDocumentIdentifier(file.as_uri()), types.Position(5, 3))
+        hover = await asyncio.wait_for(client.text_document_hover_async(place), 60)
+        await client.shutdown_async(None)
+        client.exit(None)
+        assert client._server is not None
+        status = await asyncio.wait_for(client._server.wait(), 60)
+        await client.stop()
+        return found, hover, status
+
+    found, hover, status = asyncio.run(session())
+    assert (found.uri, found.version, [item.code for item in found.diagnostics]) == (file.as_uri(), 1, ["DEV201"])
+    assert hover is not None and hover.range == found.diagnostics[0].range
+    assert status == 0
+
+
+def test_without_pygls_it_says_what_to_install(tmp_path: Path) -> None:
+    blocked = "import sys; sys.modules['pygls'] = None; sys.argv[1:] = ['server']; from devlint.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", blocked], env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert 'pip install "devlint[server]"' in done.stderr
+
+
+@pytest.mark.parametrize("encoding", list(types.PositionEncodingKind))
+def test_columns_there_and_back(encoding: types.PositionEncodingKind, tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    text = "a = 1\nx = 'é😀', y\f\nz\n"
+    row = text.split("\n")[1]
+    source = read_source(file, str(file), text.encode())
+    report = Report(sources={source.filename: source})
+    document = Document(file.as_uri(), file, text, None)
+    finding = Finding("DEV201", "", "", Location(source.filename, Position(2, 6), Position(2, 8)), "error")
+    shown = Shown(document, (finding,), report, {}, PositionCodec(encoding))
+    size = {"utf-8": 6, "utf-16": 3, "utf-32": 2}[encoding.value]
+    place = shown.range(finding.location, source.filename)
+    assert place == types.Range(types.Position(1, 5), types.Position(1, 5 + size))
     for column in range(1, len(row) + 2):
-        place = to_client(row, Position(2, column), encoding)
-        assert from_client(document, place, encoding) == Position(2, column)
-    assert to_client(row, Position(2, len(row) + 1), encoding)["character"] == units(row, encoding)
-    assert from_client(document, {"line": 9, "character": 9}, encoding) == Position(10, 1)
-    assert position_at("a\r\nbc\n", 4) == Position(2, 2)
+        here = shown.range(Location(source.filename, Position(2, column), Position(2, column)), source.filename)
+        assert bool(shown.touched(here)) == (6 <= column <= 8)
+    for end in (types.Position(1, 99), types.Position(9, 9)):
+        assert not shown.touched(types.Range(end, end))
 
 
-def test_files_of_uris() -> None:
-    assert path_of("file:///tmp/with%20space/a.py") == Path("/tmp/with space/a.py")
-    assert path_of("untitled:Untitled-1") is None
-    assert path_of("vscode-notebook-cell:/tmp/a.ipynb#W0") is None
+def test_a_check_ends_where_the_text_has_changed(tmp_path: Path) -> None:
+    document = Document("", tmp_path / "train.py", BAD, 1)
+    assert [item.code for item in check([document], PositionCodec(), lambda: False)[0][""].findings] == ["DEV201"]
+    with pytest.raises(Outdated):
+        check([document], PositionCodec(), lambda: True)
+
+
+def test_what_is_no_document() -> None:
+    opened = document_of(TextDocument("file:///tmp/with%20space/a.py", "x"))
+    assert opened is not None and opened.path == Path("/tmp/with space/a.py")
+    for uri in ("untitled:Untitled-1", "vscode-notebook-cell:/tmp/a.ipynb#W0", "file:///tmp/a.txt", "file:", ""):
+        assert document_of(TextDocument(uri, "x")) is None
 
 
 def test_the_text_is_in_the_encoding_that_it_declares() -> None:
     assert Document("", Path("/a.py"), "# coding: latin-1\nx = 'é'\n", None).encoded.endswith(b"'\xe9'\n")
     assert Document("", Path("/a.py"), "# coding: nonsense\nx = 'é'\n", None).encoded.endswith("é'\n".encode())
-
-
-def test_messages() -> None:
-    stream = io.BytesIO()
-    write_message(stream, {"method": "é"})
-    stream.write(b"Content-Type: x\r\ncontent-length: 2\r\n\r\n[]Content-Length: 9\r\n\r\n{}")
-    stream.seek(0)
-    assert read_message(stream) == {"jsonrpc": "2.0", "method": "é"}
-    with pytest.raises(Malformed):
-        read_message(stream)
-    assert read_message(stream) is None
-    assert json.loads(stream.getvalue().partition(b"\r\n\r\n")[2].partition(b"Content")[0])["method"] == "é"
