@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from devlint import __version__
 from devlint.findings import Condition, Edit, Finding, Fix, Location, Position, TraceStep
@@ -28,6 +28,10 @@ from devlint.rules.base import Mend, Replacement
 MOST_COMPONENTS = 20_000
 OLDEST = 30 * 24 * 3600
 """Seconds after which results that were not written again are removed: each set of settings has a file of its own."""
+
+
+_HEAD: Final = b'{"absent": ['
+"""How results begin: other files in the folder, which the user may share with others, are left alone."""
 
 
 def digest(data: bytes) -> str:
@@ -142,7 +146,7 @@ class Cache:
         kept = kept[:MOST_COMPONENTS]
         absent = list(dict.fromkeys(component.absent for component in kept))
         number = {paths: index for index, paths in enumerate(absent)}
-        document = {
+        document = {  # `_HEAD` says how it begins
             "absent": [sorted(paths) for paths in absent],
             "components": [_dump(component, number[component.absent]) for component in kept],
         }
@@ -160,7 +164,10 @@ def _forget_old(top: Path) -> None:
     for file in top.glob("*/*.json"):
         with contextlib.suppress(OSError):
             if re.fullmatch("[0-9a-f]{32}", file.stem) and time.time() - file.stat().st_mtime > OLDEST:
-                file.unlink()
+                with file.open("rb") as content:
+                    is_ours = content.read(len(_HEAD)) == _HEAD
+                if is_ours:
+                    file.unlink()
 
 
 def _current(path: str, digests: dict[str, str | None]) -> str | None:

@@ -134,7 +134,6 @@ class Comments:
                 self.by_place.setdefault(place, []).append(directive)
                 if alone:
                     yield directive
-            return
         whole = _FILE_NOQA.search(text)
         if whole is not None:
             self.whole_file.append(Directive(place, _codes(whole["codes"]), own="devlint" in whole[0].lower()))
@@ -218,12 +217,14 @@ def noqa_replacements(source: Source, findings: Sequence[Finding]) -> list[Repla
         wanted.setdefault(place, []).append(finding.code)
     replacements: list[Replacement] = []
     starts = row_starts(source.text)
+    comments = {token.start[0]: token.start[1] for token in _tokens(source.text) if token.type == tokenize.COMMENT}
     for row, line in enumerate(split_rows(source.text), 1):
         codes = wanted.pop(_place(source, row), None) if wanted else None
         if codes is None:
             continue
         kept = line.rstrip()
-        match = next((found for found in _NOQA.finditer(kept) if found["codes"]), None)
+        spoken = _NOQA.finditer(kept, comments[row]) if row in comments else ()  # what texts say is theirs
+        match = next((found for found in spoken if found["codes"]), None)
         present = (_codes(match["codes"]) or ()) if match else ()
         listed = ", ".join(dict.fromkeys((*present, *sorted(codes))))
         offset = starts[row - 1]

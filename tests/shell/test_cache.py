@@ -161,12 +161,13 @@ def test_results_of_long_ago_are_removed(project: Path, runs: list[list[str]]) -
     (kept,) = (project / ".devlint_cache").glob("*/*.json")
     folder = project / ".devlint_cache" / "0.0.1"
     folder.mkdir()
-    for name in (f"{'0' * 32}.json", f"{'1' * 32}.json", "notes.json"):
-        (folder / name).write_text("{}")
+    others = f"{'2' * 32}.json"
+    for name in (f"{'0' * 32}.json", f"{'1' * 32}.json", others, "notes.json"):
+        (folder / name).write_text("{}" if name == others else kept.read_text())
         os.utime(folder / name, (0, 0))
     (folder / f"{'1' * 32}.json").touch()
     check("--select", "ALL")
-    assert sorted(path.name for path in folder.iterdir()) == [f"{'1' * 32}.json", "notes.json"]
+    assert sorted(path.name for path in folder.iterdir()) == [f"{'1' * 32}.json", others, "notes.json"]
     assert kept.exists()
 
 

@@ -127,6 +127,21 @@ def test_added_comments() -> None:
     )
 
 
+def test_what_a_text_says_is_no_comment_to_be_added_to() -> None:
+    source = read_source(Path("/x/a.py"), "a.py", b"s = '# noqa: E501'; f(s)\nt = '# noqa: E501'; g(t)  # noqa: E1\n")
+    assert source.apply(noqa_replacements(source, [finding(1), finding(2)])) == (
+        "s = '# noqa: E501'; f(s)  # noqa: DEV301\nt = '# noqa: E501'; g(t)  # noqa: E1, DEV301\n"
+    )
+
+
+def test_a_comment_that_is_added_to_one_of_ours_counts() -> None:
+    text = "f(x)  # devlint: ignore[DEV302]"
+    source = read_source(Path("/x/a.py"), "a.py", text.encode())
+    added = comments(source.apply(noqa_replacements(source, [finding(1)])))
+    assert added.suppresses(finding(1)) and added.suppresses(finding(1, "DEV302"))
+    assert not added.suppresses(finding(1, "DEV201"))
+
+
 def test_a_document_suppresses_in_its_own_rows() -> None:
     text = "# title\n\n- item\n\n  ```python\n  f(x)  # noqa: DEV301\n  ```\n"
     assert comments(text, "a.md").suppresses(finding(6))
