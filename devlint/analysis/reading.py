@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from devlint.analysis.events import (
     DeviceNamed,
@@ -22,11 +22,11 @@ from devlint.analysis.events import (
     WrapperMissing,
 )
 from devlint.analysis.flow.option_names import OF_GPUS
-from devlint.analysis.memo import memoized
+from devlint.analysis.programs.neighbours import gives_networks_device
 from devlint.analysis.repeats import first_of_each
 from devlint.sources.reading import is_document
 from devlint.syntax import ir
-from devlint.syntax.walk import assigned_attributes, attribute_writes, dotted, last_name, walk
+from devlint.syntax.walk import assigned_attributes, last_name, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.project import Project
@@ -133,7 +133,7 @@ class _Unbound:
 def _is_void(event: Event, project: Project) -> bool:
     """Whether something else in the project takes what is told of a place away."""
     if isinstance(event, ModuleHasNoDevice):
-        return event.by_protocol and (_has_heir(event, project) or _is_given_device(project))
+        return event.by_protocol and (_has_heir(event, project) or gives_networks_device(project, event.site.path))
     if isinstance(event, WrapperMissing):
         return not _is_wrapped_elsewhere(event, project)
     return isinstance(event, VisibleDevices) and event.first_cuda is not None and _other_fence(event, project)
@@ -188,32 +188,6 @@ def _has_heir(event: ModuleHasNoDevice, project: Project) -> bool:
         for heir in walk(module.body)
         if isinstance(heir, ir.Class) and event.class_name in map(last_name, heir.bases)
     )
-
-
-def _is_given_device(project: Project) -> bool:
-    """Whether a file gives networks that it is handed a device: `model.device = device`, where it does with `model`
-    what is done with networks. Any of those that nobody in sight builds may be one of them."""
-    return any(_gives_networks_device(project, module) for _, module in project.loaded())
-
-
-@memoized
-def _gives_networks_device(project: Project, module: ir.Module) -> bool:
-    if ".device" not in module.text:
-        return False
-    given = {dotted(holder) for _, name, holder in attribute_writes(module.body) if name == "device"} - {"", "self"}
-    return bool(given) and any(
-        isinstance(call.function, ir.Attribute)
-        and call.function.name in _OF_NETWORKS
-        and dotted(call.function.value) in given
-        for call in walk(module.body)
-        if isinstance(call, ir.Call)
-    )
-
-
-_OF_NETWORKS: Final = frozenset(
-    "parameters named_parameters state_dict load_state_dict train eval zero_grad forward".split()
-)
-"""Methods that tell a network from what else is given a device: options, environments."""
 
 
 def _gives_device(heir: ir.Class) -> bool:

@@ -191,3 +191,28 @@ def test_what_hangs_on_files_that_nobody_imports_is_not_kept(tmp_path: Path, mon
     assert severity() == "advice"
     (tmp_path / "train.py").write_text("import torch\ntorch.save(torch.nn.Linear(2, 2).state_dict(), 'weights.pth')\n")
     assert severity() == "error"
+
+
+def test_whether_others_give_networks_a_device_is_asked_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    nets, engine = tmp_path / "nets.py", tmp_path / "engine.py"
+    text = (
+        "import torch\n"
+        "class Net(torch.nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.inner = torch.nn.Linear(2, 2)\n"
+        "    def forward(self, x):\n"
+        "        return self.inner(x.to(self.device))\n"
+    )
+    giving = "def run(model, device):\n    model.device = device\n    return model.eval()\n"
+    nets.write_text(text)
+    engine.write_text(giving)
+    assert check("--isolated").exit_code == 0
+    nets.write_text(text + "# changed\n")
+    assert check("--isolated").exit_code == 0
+    engine.write_text(giving.replace("model.eval()", "model"))
+    assert check("--isolated").exit_code == 1
+    engine.write_text(giving)
+    assert check("--isolated").exit_code == 0
+    assert check("--isolated", "nets.py").exit_code == 0

@@ -1,5 +1,5 @@
 """What the files around say as text, without being run: whether a project saves any weights, or its settings under a
-name.
+name, or gives networks a device.
 
 A project of some size that nowhere does is given its weights by others, who have published them: most such files hold
 tensors of the CPU, and where they were saved its code can't tell. Of a few files by themselves that says nothing, nor
@@ -68,6 +68,35 @@ def _saves_settings(project: Project, name: str) -> bool:
         if text is not None and name in text:
             found |= {match[1].rpartition(".")[2].lower() for match in saving.finditer(text)}
     return bool(found) and found <= _CHOSEN
+
+
+def gives_networks_device(project: Project, path: str) -> bool:
+    """Whether a file of the project around one gives networks that it is handed a device: `model.device = device`,
+    where it does with `model` what is done with networks. Any of those that nobody in sight builds may be one of them.
+    """
+    project.uncached.add(path)
+    read = (module.text for _, module in project.loaded())
+    return any(map(_gives_device, read)) or _any_gives_device(project, str(project.root))
+
+
+@memoized
+def _any_gives_device(project: Project, root: str) -> bool:
+    for number, path in enumerate(_files(root)):
+        if path is None or number > _MOST:
+            return False
+        if _gives_device(text_of_file(project, path) or ""):
+            return True
+    return False
+
+
+def _gives_device(text: str) -> bool:
+    given = {match[1] for match in _GIVEN.finditer(text)} - {"self"} if ".device" in text else set()
+    return any(re.search(rf"(?<![\w.]){re.escape(name)}\.(?:{_OF_NETWORKS})\(", text) for name in given)
+
+
+_GIVEN: Final = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*)\.device[ \t]*=[^=]")
+_OF_NETWORKS: Final = "parameters|named_parameters|state_dict|load_state_dict|train|eval|zero_grad|forward"
+"""Methods that tell a network from what else is given a device: options, environments."""
 
 
 def those_that_save(project: Project) -> list[str]:
