@@ -68,6 +68,13 @@ def fixtures() -> list[Program]:
     return found
 
 
+def libraries() -> list[Path]:
+    """Return the fixtures that are folders without a `main.py`: files of a project that nobody in sight runs, or that
+    are run one by one."""
+    folders = sorted(path for path in FIXTURES.glob("DEV[0-9][0-9][0-9]/*") if path.is_dir())
+    return [folder for folder in folders if not (folder / "main.py").exists() and any(folder.rglob("*.py"))]
+
+
 def program_text(path: Path) -> str:
     """Return the program text of a file: its code cells or fences one after the other, magics masked."""
     return str(read_source(path, path.name).text)

@@ -15,11 +15,12 @@ from devlint.rules.base import Rule
 from devlint.rules.catalogue import CATALOGUE
 from devlint.semantics import errors
 from devlint.worlds import WORLD_NAMES
-from tests.rules.expectations import MARK, RULES, as_expected, breaks, config_for
+from tests.rules.expectations import MARK, RULES, as_expected, breaks, config_for, expected_in_file
 from tests.rules.machines import Machines, Outcome
-from tests.rules.programs import Program, fixtures, program_text
+from tests.rules.programs import FIXTURES, Program, fixtures, libraries, program_text
 
 PROGRAMS = fixtures()
+LIBRARIES = libraries()
 TESTED = [rule for rule in CATALOGUE if rule.handlers]
 
 # Programs that end in a row that no finding shows, and why.
@@ -40,6 +41,13 @@ each_program = pytest.mark.parametrize("program", PROGRAMS, ids=[program.name fo
 def test_found_exactly_what_is_expected(program: Program) -> None:
     found = check([program.entry], config_for(program.code, program.entry.parent))
     assert as_expected(found) == program.expected
+
+
+@pytest.mark.parametrize("folder", LIBRARIES, ids=[str(folder.relative_to(FIXTURES)) for folder in LIBRARIES])
+def test_found_exactly_what_is_expected_in_libraries(folder: Path) -> None:
+    files = sorted(folder.rglob("*.py"))
+    found = check(files, config_for(folder.parent.name, folder))
+    assert as_expected(found) == sorted(item for path in files for item in expected_in_file(path))
 
 
 def test_programs_side_by_side_do_not_speak_for_each_other(tmp_path: Path) -> None:
