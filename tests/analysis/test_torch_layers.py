@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from devlint.analysis.events import MixedDevices
+from tests.analysis.analysed import analysed, told
 from tests.analysis.annotated import assert_observed, assert_predicted
 from tests.rules.machines import Machines
 
@@ -181,3 +183,14 @@ def test_predicted(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_observed(name: str, tmp_path: Path, machines: Machines) -> None:
     assert_observed(HEAD + PROGRAMS[name], tmp_path, machines)
+
+
+@pytest.mark.parametrize(("bias", "is_found"), [("True", True), ("trained.bias", False), ("False", False)])
+def test_a_bias_that_may_not_be_there_tells_nothing(bias: str, is_found: bool) -> None:
+    text = (
+        "import torch\nfrom torch import nn\nfrom elsewhere import trained\n"
+        f"layer = nn.Linear(4, 4, bias={bias})\n"
+        "layer.weight = nn.Parameter(torch.ones(4, 4, device='cuda'))\n"
+        "print(layer(torch.ones(2, 4, device='cuda')))\n"
+    )
+    assert bool(told(analysed(text), MixedDevices)) is is_found
