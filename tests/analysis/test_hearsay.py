@@ -40,7 +40,8 @@ def network(before: str, found: str) -> str:
         ("def found():\n    return torch.cuda.is_available()", "found()"),
         ("", "'# '.strip() and torch.cuda.is_available()"),
         (
-            "from functools import cache\n@cache\ndef found():\n    return torch.cuda.is_available()\nfound()",
+            "from functools import cache\n@cache\ndef found():\n    return torch.cuda.is_available()\n"
+            "class Other:\n    if found():\n        pass\n    kind = 1",
             "found()",
         ),
     ],
