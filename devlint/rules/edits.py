@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from devlint.analysis.events import Site
 from devlint.rules.base import Diagnosis, FixContext, Replacement
@@ -12,6 +12,9 @@ from devlint.semantics import table
 from devlint.syntax.late import cst
 
 Scope: TypeAlias = "cst.FunctionDef | cst.Lambda | cst.Module"
+
+_SCOPES: Final = 64
+"""Of so many scopes what was read is kept: each finding in one asks for it."""
 
 
 def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -39,17 +42,28 @@ def scope_of(context: FixContext, node: cst.CSTNode) -> Scope:
     return context.module
 
 
-def own_nodes(scope: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """Yield the nodes of a scope without the insides of functions and classes defined in it."""
+@functools.lru_cache(_SCOPES)
+def own_nodes(scope: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
+    """Return the nodes of a scope without the insides of functions and classes defined in it."""
+    return tuple(_own(scope))
+
+
+def _own(scope: cst.CSTNode) -> Iterator[cst.CSTNode]:
     for child in scope.children:
         yield child
         if not isinstance(child, cst.FunctionDef | cst.ClassDef | cst.Lambda):
-            yield from own_nodes(child)
+            yield from _own(child)
 
 
 def bindings(scope: Scope, name: str) -> list[cst.CSTNode]:
     """Return the nodes that bind `name` in the scope: targets of assignments and loops, parameters, imports."""
-    found: list[cst.CSTNode] = []
+    return _bound(scope).get(name, [])
+
+
+@functools.lru_cache(_SCOPES)
+def _bound(scope: Scope) -> dict[str, list[cst.CSTNode]]:
+    """The names that a scope binds, each with the nodes that do."""
+    found: dict[str, list[cst.CSTNode]] = {}
     for node in own_nodes(scope):
         target: cst.CSTNode | None = None
         match node:
@@ -60,7 +74,8 @@ def bindings(scope: Scope, name: str) -> list[cst.CSTNode]:
             case cst.ImportAlias() if node.asname is None:
                 target = node.name
         if target is not None:
-            found += [leaf for leaf in leaves(target) if leaf.value == name]
+            for leaf in leaves(target):
+                found.setdefault(leaf.value, []).append(leaf)
     return found
 
 

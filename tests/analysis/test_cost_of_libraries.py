@@ -193,6 +193,13 @@ def test_the_device_of_an_input_is_none_that_the_entry_names() -> None:
     assert analysed({**files, "net.py": named}, ["net.py"]).statistics["runs"] == 3
 
 
+def test_what_is_named_tells_no_gpus_apart_where_nothing_stands_on_the_last_one() -> None:
+    text = "import torch\ndef test_sum():\n    x = torch.ones(3, device='cuda')\n    assert x.sum() == 6\n"
+    given = "import torch\ndef add(x):\n    return x + torch.zeros(3, device=x.device) + torch.ones(3, device='cuda')\n"
+    assert analysed({"test_sums.py": text}).statistics["entries"] == 2
+    assert analysed({"sums.py": given}).statistics["entries"] == 3
+
+
 def test_what_a_rank_is_asked_for_needs_no_run_without_cuda() -> None:
     files = {
         "helper.py": WARMING.replace("ASKED", "torch.cuda.is_available() and torch.distributed.get_rank() == 0"),

@@ -14,6 +14,7 @@ from devlint.config import Config, Selection
 from devlint.files import FoundFile
 from devlint.fixes import mended
 from devlint.linter import Checked, Report, lint
+from devlint.rules import edits
 from devlint.worlds import WORLD_NAMES
 from tests.rules.expectations import RULES, Expected, as_expected, breaks, config_for
 from tests.rules.machines import Machines
@@ -144,3 +145,19 @@ def test_promised_fix_is_offered_somewhere(code: str, tmp_path: Path) -> None:
     path = lay_out(example, example.bad, tmp_path)
     offered = {item.finding.code for item in reports_of(path, code).checked if item.mend is not None}
     assert code in offered
+
+
+def test_a_scope_is_read_once_for_all_findings_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a file with many findings takes as many times its rows."""
+    read: list[int] = []
+    once = edits._own
+    monkeypatch.setattr(edits, "_own", lambda scope: read.append(id(scope)) or once(scope))
+    functions = "".join(
+        f"def f{number}():\n    y = torch.ones(3)\n    return torch.zeros(3, device=device) + y\nf{number}()\n"
+        for number in range(20)
+    )
+    path = tmp_path / "program.py"
+    path.write_text(f"import torch\ndevice = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n{functions}")
+    report = reports_of(path, "DEV303")
+    assert sum(item.mend is not None for item in report.checked) == 20
+    assert len(read) == len(set(read))

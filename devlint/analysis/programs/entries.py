@@ -350,7 +350,7 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
     if instance.module is not None:
         if enter_hook(machine, cls, instance, method, call) or asks_size(method.node):
             return
-        machine.run.elsewhere = machine.run.elsewhere or machine.accelerator != "cuda:0" or instance.module.unsure
+        machine.run.elsewhere = machine.run.elsewhere or accelerator(machine) != "cuda:0" or instance.module.unsure
         if reads_on_the_host(machine.project, cls.node):
             forget_places(machine, instance)
         elif not (_is_placed(instance) or instance.module.unsure):

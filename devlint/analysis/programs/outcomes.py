@@ -46,7 +46,9 @@ class Outcome:
     def holds(self, last: World, world: World) -> bool:
         """Whether what was found in `last` is what would be found in `world`."""
         if last.has_cuda and world.has_cuda:
-            return self.consulted.isdisjoint(_TOLD_APART if self.by_protocol else _COUNTED)
+            # Only what stands on the last GPU by protocol is apart from what is named `cuda`, where there are several.
+            is_placed = self.by_protocol and not self.consulted.isdisjoint(_PLACED)
+            return self.consulted.isdisjoint(_TOLD_APART if is_placed else _COUNTED)
         if not self.consulted and not self.promoted:
             return True
         # Nothing asked for CUDA but where the inputs are by protocol: without it, all is on the CPU.
