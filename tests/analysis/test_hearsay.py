@@ -50,6 +50,25 @@ def test_a_question_whether_there_is_cuda_is_heard_under_any_name(before: str, f
     assert told(analysed(network(before, found)), DeviceNumber)
 
 
+@pytest.mark.parametrize(
+    ("helper", "found"),
+    [
+        ("def ask():\n    return torch.cuda.is_available()", "ask()"),
+        ("def ask():\n    return torch.cuda.is_available(), 2", "ask()[0]"),
+        ("def ask():\n    return {'gpu': torch.cuda.is_available()}", "ask()['gpu']"),
+        ("class ask:\n    def __init__(self):\n        self.gpu = torch.cuda.is_available()", "ask().gpu"),
+        (
+            "class Kept:\n    pass\ndef ask():\n    kept = Kept()\n    kept.gpu = torch.cuda.is_available()\n"
+            "    return kept",
+            "ask().gpu",
+        ),
+    ],
+)
+def test_what_another_file_tells_is_heard_whatever_holds_it(helper: str, found: str) -> None:
+    files = {"nets.py": network("from helpers import ask", found), "helpers.py": f"import torch\n{helper}\n"}
+    assert told(analysed(files), DeviceNumber)
+
+
 def test_a_word_in_a_comment_or_a_docstring_or_a_function_that_is_not_run_is_no_question() -> None:
     words = '\n\ndef unused():\n    """Uses CUDA."""\n    return torch.cuda.is_available()  # CUDA\n'
     text = network("", "y.dim() == 2").replace("get_device()", "device") + "        # on cuda\n"

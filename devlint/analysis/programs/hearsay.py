@@ -7,7 +7,18 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.domain.values import Answer, Const, DeviceValue, OneOf, Scalar, Value, is_none
+from devlint.analysis.domain.values import (
+    Answer,
+    Const,
+    DeviceValue,
+    Instance,
+    Mapping,
+    OneOf,
+    Scalar,
+    Sequence,
+    Value,
+    is_none,
+)
 from devlint.analysis.memo import memoized
 from devlint.analysis.python.names import statements_of, target_names
 from devlint.syntax import ir
@@ -31,17 +42,36 @@ _WORDS: Final = re.compile(r"gpu|(?i:cuda|nccl|accelerator|device_count)|\bload\
 """By which a program asks for CUDA or demands it, or loads what may have been saved with it (comments say GPU)."""
 
 
-def heed(machine: Machine, call: Callable[[], Value]) -> Value:
-    """Run a call from the file that is entered into another, and note whether it tells of CUDA."""
+def heed(machine: Machine, receiver: Value | None, call: Callable[[], Value]) -> Value:
+    """Run a call from the file that is entered into another, and note whether it tells of CUDA: by what it gives, or by
+    what it leaves in the object that it is a method of."""
     consulted, machine.entry.consulted = machine.entry.consulted, set()
     try:
         result = call()
-        if not _ASKING.isdisjoint(machine.entry.consulted) and isinstance(result, _TELLING) and not is_none(result):
+        if not _ASKING.isdisjoint(machine.entry.consulted) and (_tells(result) or _is_filled(receiver)):
             consulted.add(INFORMED)
         return result
     finally:
         consulted |= machine.entry.consulted
         machine.entry.consulted = consulted
+
+
+def _tells(value: Value) -> bool:
+    """Whether a value may say whether there is CUDA, itself or by what it holds."""
+    if isinstance(value, Sequence):
+        return any(map(_is_telling, value.items))
+    if isinstance(value, Mapping):
+        return any(map(_is_telling, value.items.values()))
+    return _is_telling(value) or _is_filled(value)
+
+
+def _is_filled(value: Value | None) -> bool:
+    """Whether an object, and no network, holds what may say whether there is CUDA."""
+    return isinstance(value, Instance) and value.module is None and any(map(_is_telling, value.fields.values()))
+
+
+def _is_telling(value: Value) -> bool:
+    return isinstance(value, _TELLING) and not is_none(value)
 
 
 def speak_of_cuda(project: Project, path: str, entry: Entry, outcome: Outcome) -> bool:

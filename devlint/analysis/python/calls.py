@@ -82,7 +82,7 @@ def invoke(
     """
     home = machine.run.home
     if home is not None and arguments.frame.namespace.path == home and function.frame.namespace.path != home:
-        return heed(machine, lambda: _invoke(machine, function, arguments, receiver, is_forward))
+        return heed(machine, receiver, lambda: _invoke(machine, function, arguments, receiver, is_forward))
     return _invoke(machine, function, arguments, receiver, is_forward)
 
 
