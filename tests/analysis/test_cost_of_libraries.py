@@ -210,8 +210,8 @@ def test_what_a_rank_is_asked_for_needs_no_run_without_cuda() -> None:
 
 def test_the_answer_to_a_condition_means_the_same_in_another_world() -> None:
     helper = (
-        "import os, torch\n"
-        "IS_ON = os.environ.get('HELPER', 'yes').lower() in {'yes', 'true'}\n"
+        "import sys, torch\n"
+        "IS_ON = len(sys.argv) > 2\n"
         "if torch.cuda.is_available():\n    torch.backends.cudnn.benchmark = True\n"
         "def half(x):\n    return x / 2 if IS_ON else x\n"
     )
