@@ -64,3 +64,15 @@ def reach(project: Project, path: str) -> frozenset[str]:
         known |= new
         waiting += new
     return frozenset(known)
+
+
+@memoized
+def run_with(project: Project, path: str) -> frozenset[str]:
+    """A file and those that run whenever it is imported, by what stands in them: what it imports whatever happens,
+    and these."""
+    known, waiting = {path}, [path]
+    while waiting:
+        new = imports_by_branch(project, waiting.pop())[0] - known
+        known |= new
+        waiting += new
+    return frozenset(known)

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from devlint.analysis.events import MixedDevices
+from devlint.analysis.forms import run_with
 from devlint.analysis.project import Project
 from devlint.config import Config
 from devlint.linter import check
 from devlint.sources import read_source
 from devlint.syntax.stacks import is_compiled
-from tests.analysis.analysed import analysed, told
+from tests.analysis.analysed import ROOT, analysed, told
 from tests.analysis.annotated import assert_observed, expected, found
 from tests.rules.expectations import as_expected
 from tests.rules.machines import Machines
@@ -223,6 +224,24 @@ def test_a_file_that_is_imported_again_by_what_it_imports_runs_after_its_package
     with_cuda = {("MixedDevices", "large.py", 5, world) for world in ("gpu1", "gpu2")}
     assert told(analysed(CIRCULAR), MixedDevices) == with_cuda
     assert told(analysed(CIRCULAR, ["shop/base.py", "shop/large.py"]), MixedDevices) == with_cuda
+    above = {**CIRCULAR, "shop/above.py": "from .base import Base\nclass Above(Base):\n    device = None\n"}
+    assert told(analysed(above, ["shop/above.py", "shop/large.py"]), MixedDevices) == with_cuda
+
+
+def test_what_is_imported_in_functions_and_for_types_is_not_read_for_that() -> None:
+    lazy = {
+        "shop/__init__.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .large import Large\n",
+        "shop/large.py": "import torch\nclass Large:\n    def go(self):\n        return torch.ones(3)\n",
+        "shop/tools.py": "import torch\nfrom . import base\ndef go(x):\n    return x + torch.ones(3)\n",
+        "shop/base.py": "def late():\n    from .large import Large\n    return Large\n",
+    }
+    sources = {str(ROOT / name): read_source(ROOT / name, name, text.encode()) for name, text in lazy.items()}
+    project = Project(ROOT, sources)
+    assert {Path(path).name for path in run_with(project, str(ROOT / "shop/tools.py"))} == {
+        "__init__.py",
+        "base.py",
+        "tools.py",
+    }
 
 
 @pytest.mark.skipif(is_compiled(), reason="no class derives from a compiled one")

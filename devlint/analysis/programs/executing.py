@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from devlint.analysis.domain.values import UNKNOWN, DeviceValue, ModuleValue, const
-from devlint.analysis.forms import imports_of, reach
+from devlint.analysis.forms import imports_by_branch, run_with
 from devlint.analysis.frames import Frame, Namespace
 from devlint.analysis.memo import memoized
 from devlint.analysis.notes import NOT_IMPORTED, Imported
@@ -112,12 +112,11 @@ def run_file(machine: Machine, path: str) -> ModuleValue | None:
 
 def run_as_library(machine: Machine, path: str) -> ModuleValue | None:
     """Run a file that nobody in sight runs. The packages around it are run before, as by every import of it, where that
-    tells: where they set defaults for new tensors, or where files that it imports import it again, which would meet it
-    half run."""
-    around = reach(machine.project, path)
-    is_circle = any(path in imports_of(machine.project, other) for other in around if other != path)
+    tells: where they set defaults for new tensors, or where they would be run in the middle of the file, by what it
+    imports (`from . import tools`), and meet it half run."""
+    inside = run_with(machine.project, path)
     for package in reversed(_packages(path)):
-        if (is_circle and package in around) or _sets_defaults(machine.project, package):
+        if package in inside or _sets_defaults(machine.project, package):
             run_file(machine, package)
     return run_file(machine, path)
 
@@ -130,11 +129,11 @@ def _packages(path: str) -> list[str]:
 
 @memoized
 def _sets_defaults(project: Project, package: str) -> bool:
-    """Whether the file of a package, or what it imports, may set where new tensors are created."""
+    """Whether the file of a package, or one that it imports at once, may set where new tensors are created."""
     if project.source(package) is None:
         return False
-    modules = map(project.module, reach(project, package))
-    return any(module is not None and "set_default_" in module.text for module in modules)
+    sources = map(project.source, (package, *imports_by_branch(project, package)[0]))
+    return any(source is not None and "set_default_" in source.text for source in sources)
 
 
 def defaults_of_packages(machine: Machine, path: str) -> set[str]:
