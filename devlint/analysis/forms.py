@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from devlint.analysis.memo import memoized
@@ -58,21 +58,20 @@ def imports_by_branch(project: Project, path: str) -> tuple[frozenset[str], froz
 @memoized
 def reach(project: Project, path: str) -> frozenset[str]:
     """A file and those that it imports, and these, by what stands in them."""
-    known, waiting = {path}, [path]
-    while waiting:
-        new = imports_of(project, waiting.pop()) - known
-        known |= new
-        waiting += new
-    return frozenset(known)
+    return _closure(path, lambda file: imports_of(project, file))
 
 
 @memoized
 def run_with(project: Project, path: str) -> frozenset[str]:
     """A file and those that run whenever it is imported, by what stands in them: what it imports whatever happens,
     and these."""
+    return _closure(path, lambda file: imports_by_branch(project, file)[0])
+
+
+def _closure(path: str, imported: Callable[[str], frozenset[str]]) -> frozenset[str]:
     known, waiting = {path}, [path]
     while waiting:
-        new = imports_by_branch(project, waiting.pop())[0] - known
+        new = imported(waiting.pop()) - known
         known |= new
         waiting += new
     return frozenset(known)

@@ -35,9 +35,6 @@ INFORMED: Final = "informed"
 _TELLING: Final = (Const, DeviceValue, Answer, Scalar, OneOf)
 """Values by which a function may tell its caller whether there is CUDA."""
 
-_ASKING: Final = frozenset({"availability", "count"})
-"""What is consulted by a question whether there is CUDA."""
-
 _WORDS: Final = re.compile(r"gpu|(?i:cuda|nccl|accelerator|device_count)|\bload\(")
 """By which a program asks for CUDA or demands it, or loads what may have been saved with it (comments say GPU)."""
 
@@ -48,7 +45,7 @@ def heed(machine: Machine, receiver: Value | None, call: Callable[[], Value]) ->
     consulted, machine.entry.consulted = machine.entry.consulted, set()
     try:
         result = call()
-        if not _ASKING.isdisjoint(machine.entry.consulted) and (_tells(result) or _is_filled(receiver)):
+        if "availability" in machine.entry.consulted and (_tells(result) or _is_filled(receiver)):
             consulted.add(INFORMED)
         return result
     finally:

@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.memo import memoized
 from devlint.sources import read_source
 from devlint.sources.tops import OWN, has_any
+from devlint.syntax import ir
+from devlint.syntax.frontend import lower
+from devlint.syntax.walk import attribute_writes, dotted, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.project import Project
@@ -75,8 +78,8 @@ def gives_networks_device(project: Project, path: str) -> bool:
     where it does with `model` what is done with networks. Any of those that nobody in sight builds may be one of them.
     """
     project.uncached.add(path)
-    read = (module.text for _, module in project.loaded())
-    return any(map(_gives_device, read)) or _any_gives_device(project, str(project.root))
+    read = (_gives_device(project, module) for _, module in project.loaded())
+    return any(read) or _any_gives_device(project, str(project.root))
 
 
 @memoized
@@ -84,18 +87,31 @@ def _any_gives_device(project: Project, root: str) -> bool:
     for number, path in enumerate(_files(root)):
         if path is None or number > _MOST:
             return False
-        if _gives_device(text_of_file(project, path) or ""):
-            return True
+        text = text_of_file(project, path) or ""
+        if ".device" not in text or not _OF_NETWORKS.intersection(words_of(text)):
+            continue
+        try:
+            if _gives_device(project, lower(text, path)):
+                return True
+        except (SyntaxError, RecursionError, ValueError, MemoryError):
+            continue  # it is told of where it is checked itself
     return False
 
 
-def _gives_device(text: str) -> bool:
-    given = {match[1] for match in _GIVEN.finditer(text)} - {"self"} if ".device" in text else set()
-    return any(re.search(rf"(?<![\w.]){re.escape(name)}\.(?:{_OF_NETWORKS})\(", text) for name in given)
+@memoized
+def _gives_device(project: Project, module: ir.Module) -> bool:
+    """Whether a file writes the device of what it calls as networks are called."""
+    if ".device" not in module.text:
+        return False
+    given = {dotted(owner) for _, name, owner in attribute_writes(module.body) if name == "device"} - {"", "self"}
+    functions = [node.function for node in walk(module.body) if isinstance(node, ir.Call)] if given else []
+    called = [part for part in functions if isinstance(part, ir.Attribute) and part.name in _OF_NETWORKS]
+    return any(dotted(part.value) in given for part in called)
 
 
-_GIVEN: Final = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*)\.device[ \t]*=[^=]")
-_OF_NETWORKS: Final = "parameters|named_parameters|state_dict|load_state_dict|train|eval|zero_grad|forward"
+_OF_NETWORKS: Final = frozenset(
+    "parameters named_parameters state_dict load_state_dict train eval zero_grad forward".split()
+)
 """Methods that tell a network from what else is given a device: options, environments."""
 
 
