@@ -275,10 +275,12 @@ class LoadWithoutMap(Event):
     """`torch.load` without map_location of what this program did not save, in a program that chooses its device.
 
     `foreign`: somebody else's file, downloaded or given to the readers of a document; who made it nobody here can tell.
+    `untaken`: no module takes what was loaded, nor is it used as one: it may be data, which most save from the CPU.
     """
 
     path_text: str = ""
     foreign: bool = False
+    untaken: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from devlint.worlds import World
 
 
-_MILDER: Final = ("guarded", "declined")
+_MILDER: Final = ("guarded", "declined", "untaken")
 """What makes an event less than the same on another way."""
 TORCH_ERRORS = frozenset({"AcceleratorError", "CudaError", "StandardError"})
 """Handlers of these catch what torch raises, whatever it is."""

@@ -55,16 +55,20 @@ alone. So is a load inside a `try`, unless its handler only tells of the error a
 what is read as data: its items are counted, a DataLoader takes samples out of it, or it becomes an array at once; and a
 file under whose name the project saves its settings (`torch.save(args, ...)`).
 
-Who saved the file decides. What a program that saves loads is its own, and left alone. Somebody else's is reported as
-advice: one that the program downloads, or would if it were not there, that a notebook or document gives to its readers,
-that a file which the program imports names, and the program does not, that `torch.jit.load` reads, for most are
-exported on the CPU, or that is loaded in a project of eight files or more (with a README, a `pyproject.toml` or the
-like at its top) of which no file saves weights, as far as its text tells: then others have published it. So have they
-what is loaded by a file whose networks no file of such a project that trains or saves has to do with: what it imports
-does not name them, nor do its texts and the settings around where it finds classes by name. A project that was copied
-into another with its license, or with what installs it, stands for itself. Advice is also a load beside programs of the
-same run that bring weights, or a whole network, to the CPU before they save them; those nearest to it in the folders
-are asked.""",
+What a network takes counts: a load is an error where a network or an optimizer takes it or a part of it, also under
+other names (`{name[7:]: weight for name, weight in loaded.items()}`), or where it is used as a network. Any other may
+be data, which are mostly saved from the CPU, and is advice.
+
+Who saved the file decides, too. What a program that saves loads is its own, and left alone. Somebody else's is advice:
+one that the program downloads, or would if it were not there, that a notebook or document gives to its readers, that a
+file which the program imports names, and the program does not, that `torch.jit.load` reads, for most are exported on
+the CPU, or that is loaded in a project of eight files or more (with a README, a `pyproject.toml` or the like at its
+top) of which no file saves weights, as far as its text tells: then others have published it. So have they what is
+loaded by a file whose networks no file of such a project that trains or saves has to do with: what it imports does not
+name them, nor do its texts and the settings around where it finds classes by name. A project that was copied into
+another with its license, or with what installs it, stands for itself. Advice is also a load beside programs of the same
+run that bring weights, or a whole network, to the CPU before they save them; those nearest to it in the folders are
+asked.""",
     why="""\
 A checkpoint remembers the device of each tensor. One that was saved on a GPU can't be loaded without a GPU, unless
 `map_location` says where its tensors go.""",
@@ -88,8 +92,12 @@ def no_map(event: LoadWithoutMap, context: TextContext) -> Iterator[Diagnosis]:
     message = f"{what} is loaded to the device that it was saved from, which may be a GPU"
     if event.error is None:
         message += "; the handler only tells of the error and goes on"
+    if event.untaken and not event.foreign:
+        message += "; no network is seen to take it"
     hint = "say where its tensors go: `map_location=device`"
-    severity: Severity | None = "advice" if event.foreign else "warning" if event.error is None else None
+    severity: Severity | None = (
+        "advice" if event.foreign or event.untaken else "warning" if event.error is None else None
+    )
     yield Diagnosis(event.site, message, event, trail(event, event.site), hint, severity=severity)
 
 

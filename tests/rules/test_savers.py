@@ -217,7 +217,7 @@ READS = """\
 import os, sys, torch
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 chosen = torch.load(os.path.join(sys.argv[1], "chosen"))
-print(chosen.epochs, torch.ones(2, device=device))
+print(chosen.epochs, chosen.state_dict(), torch.ones(2, device=device))
 """
 
 

@@ -784,14 +784,14 @@ def test_where_one_program_is_meant_for_the_cpu_and_another_is_not_the_words_are
 CHOOSES = 'import torch\ndevice = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
 LOADS = {
     "a program that was exported": ('net = torch.jit.load("net.ts").to(device)\nprint(net)\n', "advice"),
-    "its own": ('def load(path):\n    return torch.load(path)\nprint(load("net.pt"))\n', "error"),
+    "its own": ('def load(path):\n    return torch.load(path)\nprint(load("net.pt").eval())\n', "error"),
     "downloaded": (
         "import os, urllib.request\n"
         "def load(path):\n"
         "    if not os.path.exists(path):\n"
         '        urllib.request.urlretrieve("https://example.org/net.pt", path)\n'
         "    return torch.load(path)\n"
-        'print(load("net.pt"))\n',
+        'print(load("net.pt").eval())\n',
         "advice",
     ),
     "named by the download": (
@@ -799,7 +799,7 @@ LOADS = {
         "def load():\n"
         '    path = hf_hub_download(repo_id="an/example", filename="net.pt")\n'
         "    return torch.load(path)\n"
-        "print(load())\n",
+        "print(load().eval())\n",
         "advice",
     ),
     "brought by a helper": (
@@ -809,7 +809,7 @@ LOADS = {
         "def load(path):\n"
         "    fetch(path)\n"
         "    return torch.load(path)\n"
-        'print(load("net.pt"))\n',
+        'print(load("net.pt").eval())\n',
         "advice",
     ),
     "brought by what has its path": (
@@ -817,7 +817,7 @@ LOADS = {
         "    weights.download_if_necessary()\n"
         "    return torch.load(weights.path)\n"
         "from elsewhere import Weights\n"
-        'print(load(Weights("net")))\n',
+        'print(load(Weights("net")).eval())\n',
         "advice",
     ),
     "of another than was downloaded": (
@@ -825,7 +825,7 @@ LOADS = {
         "    pictures.download()\n"
         "    return torch.load(weights.path)\n"
         "from elsewhere import Files\n"
-        'print(load(Files("net"), Files("cats")))\n',
+        'print(load(Files("net"), Files("cats")).eval())\n',
         "error",
     ),
     "beside what is downloaded": (
@@ -833,7 +833,7 @@ LOADS = {
         "def load(path, image):\n"
         '    urllib.request.urlretrieve("https://example.org/cat.png", image)\n'
         "    return torch.load(path)\n"
-        'print(load("net.pt", "cat.png"))\n',
+        'print(load("net.pt", "cat.png").eval())\n',
         "error",
     ),
 }

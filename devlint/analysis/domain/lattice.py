@@ -185,7 +185,8 @@ class Loss:
             self._lose_name()  # the default device: on one side the program has chosen one
             return DeviceValue("?")
         if isinstance(a, Value) or isinstance(b, Value):
-            return UNKNOWN
+            value = b if a is None else a if b is None else UNKNOWN
+            return value if value.__class__ is Unknown else UNKNOWN  # no less is known of it where it is not
         if isinstance(a, frozenset) and isinstance(b, frozenset):
             return a | b
         if isinstance(a, KeptState) and isinstance(b, KeptState):

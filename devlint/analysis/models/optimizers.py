@@ -31,6 +31,7 @@ from devlint.analysis.models.copying import copied
 from devlint.analysis.models.torch_files import relocated
 from devlint.analysis.pytorch.devices import source_text
 from devlint.analysis.pytorch.leaves import moved_leaf, note_steps
+from devlint.analysis.pytorch.loads import take_for_weights
 from devlint.analysis.pytorch.meeting import Part, meet
 from devlint.analysis.pytorch.results import derived
 from devlint.analysis.pytorch.snapshots import note_changed
@@ -349,6 +350,7 @@ def load_state_dict(machine: Machine, value: Instance, call: Call) -> Value:
     Raises:
         Crash: it is given more, as a module's method of this name takes it.
     """
+    take_for_weights(machine, call.argument(0, "state_dict"))
     if isinstance(value.cls, External) and not call.open and len([*call.positional, *call.keywords]) > 1:
         raise Crash("TypeError")
     devices: dict[int, KeptState] = {}

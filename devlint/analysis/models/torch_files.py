@@ -164,7 +164,8 @@ def _told(machine: Machine, call: Call, exported: bool) -> Value:
     site = machine.site(call.node, call.frame)
     if site.key not in machine.places.data_loads and not _holds_settings(machine, call):
         foreign = exported or is_foreign(machine, call)
-        machine.emit_unheeded(LoadWithoutMap, site, errors.message("deserialize"), path_text="", foreign=foreign)
+        facts = {"foreign": foreign, "untaken": site.key not in machine.places.weight_loads}
+        machine.emit_unheeded(LoadWithoutMap, site, errors.message("deserialize"), path_text="", **facts)
     loaded = Unknown()
     machine.run.loads[loaded] = site
     return loaded

@@ -39,6 +39,7 @@ from devlint.analysis.python.call_counts import MAX_DEPTH_OF_PHASES, begin_phase
 from devlint.analysis.python.cutting import cut
 from devlint.analysis.python.remembering import REMEMBERS, recall
 from devlint.analysis.python.replacing import PATCHED, run_patched
+from devlint.analysis.pytorch.loads import give_weights
 from devlint.analysis.running import Activation
 from devlint.analysis.signals import RAISE, Crash
 from devlint.analysis.state import GRADIENTS, SCRIPTED
@@ -414,6 +415,8 @@ def _key(value: Value) -> Any:
 def call_external(machine: Machine, function: External, arguments: Call) -> Value:
     """A name outside the project: a hand-written model, a table row, or nothing known."""
     path = libraries.canonical(function.path)
+    if machine.run.loads:
+        give_weights(machine, path.rpartition(".")[2], arguments)
     model = MODELS.get(path)
     if model is not None:
         answer = model(machine, arguments)

@@ -49,7 +49,7 @@ from devlint.analysis.python.lacking import LACKED, read_lacking
 from devlint.analysis.python.names import visits_all
 from devlint.analysis.python.parsed_options import doubt
 from devlint.analysis.pytorch.device_names import misses_by_index, tell_missing_key
-from devlint.analysis.pytorch.loads import take_for_data
+from devlint.analysis.pytorch.loads import take_for_data, take_for_weights
 from devlint.analysis.pytorch.missing import too_few
 from devlint.analysis.pytorch.results import derived, is_any_content, loaded_tensor
 from devlint.analysis.signals import Crash
@@ -292,6 +292,8 @@ def contains_key(value: Mapping, key: Value) -> bool | None:
 
 def update(machine: Machine, value: Mapping, other: Value, node: ir.Node, frame: Frame) -> None:
     """Execute `d.update(other)`."""
+    if value.kind == "state_dict":
+        take_for_weights(machine, other)
     if isinstance(other, Mapping):
         rewrite(machine, value, {**value.items, **{key: as_part(new, value) for key, new in other.items.items()}})
         if other.rest is not None:

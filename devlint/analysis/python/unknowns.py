@@ -60,7 +60,14 @@ from devlint.analysis.python.lacking import LACKED, read_lacking
 from devlint.analysis.pytorch.devices import is_device_like, resolve, source_text, use
 from devlint.analysis.pytorch.host import let_arrive, names_cpu
 from devlint.analysis.pytorch.input_places import attribute_of_input, method_of_place, number_of_input
-from devlint.analysis.pytorch.loads import part_of_load, take_for_data, take_for_weights
+from devlint.analysis.pytorch.loads import (
+    give_weights,
+    item_of_load,
+    method_of_load,
+    part_of_load,
+    take_for_data,
+    take_for_weights,
+)
 from devlint.analysis.pytorch.meeting import spoilt, tensors_in
 from devlint.analysis.pytorch.modules import forget_places
 from devlint.analysis.pytorch.opaque import part_moved, unknown_part
@@ -68,7 +75,7 @@ from devlint.analysis.pytorch.straying import note_stray, was_lost
 from devlint.analysis.signals import Crash
 from devlint.semantics.devices import parse_device
 from devlint.syntax import ir
-from devlint.syntax.walk import dotted
+from devlint.syntax.walk import dotted, last_name
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -265,8 +272,10 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
             part_moved(machine, value)
         elif name in _GIVE_MODULES:
             return unknown_part(machine, machine.run.parts[value])
-    if machine.run.loads and name in _OF_MODULES:
-        take_for_weights(machine, value)
+    if machine.run.loads:
+        if name in _OF_MODULES:
+            take_for_weights(machine, value)
+        give_weights(machine, name, call)
     made = _moved(machine, name, call) if name in _MOVES else UNKNOWN
     waits = name in _WAITS or (made.__class__ is Tensor and made.device == "cpu")
     if waits and machine.has_cuda and not _is_asynchronous(call):
@@ -275,6 +284,9 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
         return made
     if name in _OF_HOST_DATA:
         take_for_data(machine, value)
+    loaded = method_of_load(machine, value, name) if machine.run.loads else None
+    if loaded is not None:
+        return loaded
     if name == "get_device":
         return number_of_input(machine, value) or UNKNOWN
     if name == "type" and machine.run.protocol and not call.positional and not call.keywords:
@@ -295,6 +307,9 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
 @on(CALL, Unknown)
 def unknown_called(machine: Machine, value: Unknown, call: Call) -> Value:
     """`f(...)` of which nothing is known."""
+    if machine.run.loads:
+        take_for_weights(machine, value)
+        give_weights(machine, last_name(call.node.function) if isinstance(call.node, ir.Call) else "", call)
     let_callbacks_move(machine, call.values(), call.frame)
     let_others_write(machine, call.values(), call.frame)
     _note_strays(machine, value, call.values())
@@ -322,7 +337,7 @@ def assign_unknown_item(
 @on(ITEM, Unknown, Answer)
 def unknown_item(machine: Machine, value: Unknown, index: Value, node: ir.Node, frame: Frame) -> Value:
     """`cfg["key"]`."""
-    return _part_of_part(machine, value) or part_of_load(machine, value) or _extended_by(machine, value, index)
+    return _part_of_part(machine, value) or item_of_load(machine, value, index) or _extended_by(machine, value, index)
 
 
 def _extended_by(machine: Machine, value: Unknown, index: Value) -> Value:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import dataclasses
+from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.domain.values import Unknown, Value
+from devlint.analysis.domain.values import UNKNOWN, Mapping, Sequence, Unknown, Value, constant
 from devlint.analysis.events import LoadWithoutMap
 
 if TYPE_CHECKING:
+    from devlint.analysis.dispatch import Call
     from devlint.analysis.machine import Machine
 
 
@@ -19,6 +21,37 @@ def part_of_load(machine: Machine, value: Unknown) -> Unknown | None:
     part = Unknown()
     machine.run.loads[part] = site
     return part
+
+
+def item_of_load(machine: Machine, value: Unknown, index: Value) -> Value | None:
+    """An item of what was loaded; by the name that torch has for them, these are weights."""
+    part = part_of_load(machine, value)
+    name = constant(index)
+    if part is not None and isinstance(name, str) and "state_dict" in name:
+        take_for_weights(machine, part)
+    return part
+
+
+_OF_DICTS: Final = frozenset({"values", "get", "pop", "copy"})
+
+
+def method_of_load(machine: Machine, value: Unknown, name: str) -> Value | None:
+    """What a dict that was loaded gives of itself: `.items()`, `.values()`, `.get(...)`; its keys are no weights."""
+    if name != "items" and name not in _OF_DICTS:
+        return None
+    part = part_of_load(machine, value)
+    if part is None or name in _OF_DICTS:
+        return part
+    return Sequence("list", [Sequence("tuple", [UNKNOWN, part])], True)
+
+
+def give_weights(machine: Machine, name: str, call: Call) -> None:
+    """A function that is not in sight gets what was loaded, by a name that says for what: `net.load_state_dict(x)` of
+    an unknown network, `set_peft_model_state_dict(net, x)`, `Net.from_pretrained(name, state_dict=x)`."""
+    if "state_dict" in name:
+        for value in call.values():
+            take_for_weights(machine, value)
+    take_for_weights(machine, call.keywords.get("state_dict"))
 
 
 def take_for_data(machine: Machine, value: Value) -> None:
@@ -37,12 +70,19 @@ def take_for_data(machine: Machine, value: Value) -> None:
 
 def take_for_weights(machine: Machine, value: Value | None) -> None:
     """A module takes something, or it is used as one: if it was loaded, or is a part of what was, these are
-    weights, whatever else stands beside them."""
+    weights, whatever else stands beside them. So are those of a dict or list that was filled with parts of it."""
+    if isinstance(value, Mapping):
+        for item in (*value.items.values(), value.rest):
+            take_for_weights(machine, item)
+    elif isinstance(value, Sequence):
+        for item in value.items:
+            take_for_weights(machine, item)
     site = machine.run.loads.get(value) if isinstance(value, Unknown) else None
     if site is None or site.key in machine.places.weight_loads:
         return
     machine.places.weight_loads.add(site.key)
     machine.places.data_loads.discard(site.key)
-    told = machine.run.withheld.pop(site.key, None)
-    if told is not None:
-        machine.entry.events[LoadWithoutMap, site.key, None, None] = told
+    key = (LoadWithoutMap, site.key, None, None)
+    told = machine.run.withheld.pop(site.key, None) or machine.entry.events.get(key)
+    if isinstance(told, LoadWithoutMap):
+        machine.entry.events[key] = dataclasses.replace(told, untaken=False)

@@ -1,0 +1,82 @@
+"""Of what a program loads without a `map_location`, what a network takes is an error; of the rest nobody knows that it
+ever was on a GPU: data are mostly saved from the CPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from devlint.config import Config
+from devlint.linter import check
+
+HEAD = """\
+import sys
+from collections import OrderedDict
+import torch
+from torch import nn
+from elsewhere import build, Wrapper, set_adapter_state_dict
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = nn.Linear(3, 4).to(device)
+loaded = torch.load(sys.argv[1])
+"""
+
+WEIGHTS = {
+    "a network takes it": "net.load_state_dict(loaded)",
+    "a part of it": "net.load_state_dict(loaded['model'])",
+    "an unknown network": "build().load_state_dict(loaded['model'])",
+    "an optimizer": "torch.optim.SGD(net.parameters(), lr=0.1).load_state_dict(loaded['optimizer'])",
+    "by other names": "net.load_state_dict({name[7:]: weight for name, weight in loaded.items()})",
+    "by other names, one by one": """
+state = OrderedDict()
+for name, weight in loaded["model"].items():
+    if name.startswith("module."):
+        state[name[7:]] = weight
+net.load_state_dict(state)""",
+    "by the names of the file": """
+state = {}
+for name in loaded:
+    state[name.replace("old", "new")] = loaded[name]
+net.load_state_dict(state)""",
+    "beside its own": """
+state = net.state_dict()
+state.update({name: weight for name, weight in loaded.items() if name in state})
+net.load_state_dict(state)""",
+    "if there is one": "net.load_state_dict(loaded.get('model'))",
+    "by its key": "Wrapper(loaded['state_dict'])",
+    "by the name of a function": "set_adapter_state_dict(net, loaded)",
+    "by the name of a parameter": "build(state_dict=loaded)",
+    "it is a network": "loaded.eval()",
+    "it is called": "print(loaded(torch.ones(3)))",
+    "a network calls it": """
+class Around(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+    def forward(self, x):
+        return self.inner(x)
+Around(loaded)(torch.ones(3))""",
+}
+OTHERS = {
+    "shown": "print(loaded['captions'])",
+    "gone through": "for row in loaded:\n    print(row['caption'])",
+    "given away": "Wrapper(loaded)",
+    "kept in a dict": "kept = {}\nfor name, row in loaded.items():\n    kept[name] = row\nprint(kept)",
+    "a method of its own": "print(loaded.summary())",
+}
+
+
+def _severities(text: str, folder: Path) -> list[str]:
+    (folder / "program.py").write_text(HEAD + text + "\n")
+    found = check([folder / "program.py"], Config(root=folder))
+    return [item.severity for item in found if item.code == "DEV106"]
+
+
+@pytest.mark.parametrize("text", WEIGHTS.values(), ids=WEIGHTS)
+def test_what_a_network_takes_is_an_error(text: str, tmp_path: Path) -> None:
+    assert _severities(text, tmp_path) == ["error"]
+
+
+@pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS)
+def test_what_may_be_data_is_advice(text: str, tmp_path: Path) -> None:
+    assert _severities(text, tmp_path) == ["advice"]
