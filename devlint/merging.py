@@ -55,7 +55,9 @@ class Verdict:
         return sorted(self.diagnoses, key=self._weight)
 
     def _severity_of(self, diagnosis: Diagnosis) -> Severity:
-        return diagnosis.severity or milder(diagnosis.event) or self.rule.severity
+        event = diagnosis.event
+        unseen = self.rule.unseen if event.unseen else None
+        return diagnosis.severity or milder(event) or unseen or self.rule.severity
 
     def _weight(self, diagnosis: Diagnosis) -> tuple[bool, int]:
         return diagnosis.event.error is None, SEVERITIES.index(self._severity_of(diagnosis))

@@ -119,7 +119,8 @@ class Event:
     """Something that happened in `world`, at `site`, with its cause at `root`.
 
     `error` is what torch or Python raises there, None where the program goes on silently. `calls` are the call sites
-    on the stack, outermost first. `function` is the user function in which it happened, "" at module level.
+    on the stack, outermost first. `function` is the user function in which it happened, "" at module level. `unseen`:
+    nobody in sight calls what was run (it was entered by protocol, and is no test).
     """
 
     world: str
@@ -129,6 +130,7 @@ class Event:
     when: tuple[Choice, ...] = ()
     calls: tuple[Site, ...] = ()
     function: str = ""
+    unseen: bool = False
 
 
 CauseKind = Literal[

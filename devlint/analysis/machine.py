@@ -275,6 +275,7 @@ class Machine:
                 self.entry.events[key] = dataclasses.replace(old, when=())
             return
         facts.setdefault("calls", self.calls())
+        facts.setdefault("unseen", self.run.unseen)
         facts.setdefault("function", self.run.stack[-1].name if self.run.stack else "")
         self.entry.events[key] = event(world=self.world.name, site=site, root=root, when=tuple(self.run.path), **facts)
 

@@ -288,6 +288,7 @@ class _Runner:
         machine = now.machine
         path = namespace.path
         outcomes = now.outcomes[path]
+        is_test = is_for_tests(path, self.project.root)
         machine.built.clear()
         unsure = chosen | self.driving.defaults_around(path) | defaults_of_packages(machine, path)
         entries = sorted(protocol_entries(machine, namespace), key=is_private_class)
@@ -306,11 +307,12 @@ class _Runner:
 
             def run_entry(entry: Entry = entry) -> None:
                 machine.run.protocol = True
+                machine.run.unseen = not is_test
                 machine.run.home = path
                 repeat_defaults(machine, path)
                 for slot in unsure:  # whether it is called where they hold, nobody knows
                     machine.store.set(machine.state, slot, DeviceValue("?"))
-                if not is_for_tests(path, self.project.root):  # what runs before a test is run before it here
+                if not is_test:  # what runs before a test is run before it here
                     forget_settings(machine, namespace, entry.node)
                 entry.run()
                 run_handed(machine, path)

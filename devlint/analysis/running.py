@@ -117,6 +117,8 @@ class Run:
         """What was chosen on the way to where the run is."""
         self.protocol = False
         """Whether what runs was entered by protocol."""
+        self.unseen = False
+        """Whether nobody in sight calls what runs: it was entered by protocol, and is no test."""
         self.importing = 0
         """How many imports the run is in."""
         self.building = False
@@ -127,6 +129,8 @@ class Run:
         """The trace that records or repeats where the run is."""
         self.given_device: str | None = "cuda:0" if world.has_cuda else "cpu"
         """What an entry point by protocol is given where it is given a device; None where nobody knows."""
+        self.presumed: set[tuple[str, int, int]] = set()
+        """Where something was put on a device for no other reason than that it was given, or that an input is there."""
         self.asking: set[ir.Function] = set()
         """The functions that asked something of which nobody knows where it is (`x.device`), and were answered."""
         self.replica_failed = False

@@ -139,6 +139,7 @@ class Rule:
     """A rule of the catalogue.
 
     `worlds` is the upper bound of the worlds in which it can break. `error` is torch's own text, None where silent.
+    `unseen`: its severity where no program or test in sight calls the code, if that says less than elsewhere.
     """
 
     code: str
@@ -148,6 +149,7 @@ class Rule:
     why: str
     example: Example
     severity: Severity = "error"
+    unseen: Severity | None = None
     worlds: tuple[str, ...] = ("cpu", "gpu1", "gpu2")
     error: str | None = None
     fix_safety: str = ""

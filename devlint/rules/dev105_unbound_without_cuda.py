@@ -66,6 +66,7 @@ that an earlier run left behind hides it.""",
             errors=dict.fromkeys(("cpu", "gpu1", "gpu2"), "NameError: name 'device' is not defined"),
         ),
     ),
+    unseen="advice",
     error="NameError: name 'y' is not defined",
     references=(
         "https://docs.python.org/3/reference/executionmodel.html#resolution-of-names",

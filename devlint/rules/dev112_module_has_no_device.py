@@ -46,12 +46,14 @@ RULE = Rule(
     what="""\
 `.device` read from an object that is known to be an `nn.Module` and whose class neither sets it nor defines a property
 of that name. Modules of other libraries (Lightning, transformers) have one and are not reported, and a value whose
-class is unknown is never judged by its name. Nor is a class that nobody in sight builds, if one in another file of the
-run derives from it and has a device.""",
+class is unknown is never judged by its name. Where no program or test in sight builds the module, an engine out of
+sight may give it a device, and this is advice; nothing is said of a class from which one in another file of the run
+derives that has one.""",
     why="""\
 A module may be spread over several devices, so torch gives it none. The attribute that works with a module of one
 library raises with a plain one.""",
     example=Example(bad=BAD, good=GOOD),
+    unseen="advice",
     error="AttributeError: 'Linear' object has no attribute 'device'",
     fix_safety="""\
 Unsafe: the device of the first parameter is the module's only if the module has parameters and all of them are on one

@@ -18,7 +18,9 @@ RULE = Rule(
         "reason that has a rule of its own (a dropped move, a plain attribute, a missing `device=`), that rule speaks. "
         "A 0-dimensional CPU tensor may meet CUDA tensors in elementwise operations, and a CPU index may index a CUDA "
         "tensor: both are right, and silent. A check of the program's own that devices agree, such as "
-        "`assert x.device == weight.device`, is told like an operation where it surely fails."
+        "`assert x.device == weight.device`, is told like an operation where it surely fails. Where no program or test "
+        "in sight calls the code, and one of the two is on a GPU only because inputs, or a device that is given, are "
+        "taken to be there, it is advice: which of the two is wrong its callers decide."
     ),
     why="torch never copies an operand to the other's device by itself; it raises.",
     example=Example(
@@ -42,6 +44,7 @@ print((best == labels).sum().cpu())
 """,
     ),
     worlds=("gpu1", "gpu2"),
+    unseen="advice",
     error=(
         "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
     ),

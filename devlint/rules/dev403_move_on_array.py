@@ -39,6 +39,7 @@ features = np.ones((4, 2), dtype=np.float32)
 x = torch.from_numpy(features).to(device)
 """,
     ),
+    unseen="advice",
     error="AttributeError: 'numpy.ndarray' object has no attribute 'to'",
     fix_safety=(
         "The code works nowhere before the fix. The tensor has the array's dtype and shares its memory on the CPU."

@@ -132,7 +132,10 @@ def _facts(rule: Rule) -> str:
     worlds = ", ".join(f"`{world}`" for world in rule.worlds) or "none"
     state = "on by default" if rule.default else f"off by default: `--select {rule.code}`"
     fix = "no" if rule.fixer is None else "yes, see below"
-    rows = [("Severity", rule.severity), ("Breaks in", worlds), ("State", state), ("Fix", fix)]
+    severity: str = rule.severity
+    if rule.unseen is not None:
+        severity += f"; {rule.unseen} where no program or test in sight calls the code"
+    rows = [("Severity", severity), ("Breaks in", worlds), ("State", state), ("Fix", fix)]
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)])
 
 

@@ -89,6 +89,8 @@ def resolve(
     if device_type == "cpu" or is_in_no_world(index):
         note_default(machine, value.site if isinstance(value, Const) else literal)
     found = isinstance(value, DeviceValue) and value.of is not None and not value.is_text
+    if isinstance(value, DeviceValue) and value.of is not None and value.of.assumed:
+        presume(machine, node, frame)
     chosen = is_chosen(machine, value)
     return use(machine, device_type, index, node, frame, operation, literal, kind, chosen, found=found)
 
@@ -116,7 +118,16 @@ def _resolve_other(
         return resolve(machine, users, node, frame, operation, kind)
     if not operation.startswith("torch.cuda."):
         note_device(machine, value, operation != ".to")
-    return given_device(machine, value)
+    given = given_device(machine, value)
+    if given is not None:
+        presume(machine, node, frame)
+    return given
+
+
+def presume(machine: Machine, node: ir.Node, frame: Frame) -> None:
+    """Note that what stands where this puts it stands there by protocol."""
+    if machine.run.unseen:
+        machine.run.presumed.add(machine.site(node, frame).key)
 
 
 def given_device(machine: Machine, value: Value) -> str | None:

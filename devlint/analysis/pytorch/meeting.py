@@ -451,8 +451,18 @@ def _emit(
         guilty=position,
         cause=kind,
         by_protocol=machine.run.protocol,
+        unseen=machine.run.unseen and _is_presumed(machine, described),
         unmoved=unmoved_owner(machine, guilty[0]) if kind == "module-input" and not machine.run.protocol else None,
         declined=gpu_is_declined(machine),
+    )
+
+
+def _is_presumed(machine: Machine, operands: list[Operand]) -> bool:
+    """Whether what is on a GPU is there by protocol alone, or nobody knows why: the code doesn't put it there."""
+    return any(
+        not part.marks or any(mark.kind == "input" or mark.site.key in machine.run.presumed for mark in part.marks)
+        for part in operands
+        if part.device != "cpu"
     )
 
 

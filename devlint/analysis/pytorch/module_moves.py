@@ -31,7 +31,15 @@ from devlint.analysis.events import LegacyType
 from devlint.analysis.flow.users_devices import as_given, note_device
 from devlint.analysis.models import distributions
 from devlint.analysis.pytorch.bare_modules import holds_nothing
-from devlint.analysis.pytorch.devices import demand_gpu, given_device, is_device_like, legacy_error, resolve, use
+from devlint.analysis.pytorch.devices import (
+    demand_gpu,
+    given_device,
+    is_device_like,
+    legacy_error,
+    presume,
+    resolve,
+    use,
+)
 from devlint.analysis.pytorch.filling import put_at
 from devlint.analysis.pytorch.modules import class_name, forget_places, own_children, registered, submodules
 from devlint.analysis.pytorch.moves import forget_dropped, note_module_moved
@@ -68,6 +76,8 @@ def move_module(machine: Machine, instance: Instance, device: str | None, node: 
     if device == POISON:
         return
     mover = Mover(device, node, frame, machine.run.protocol and not machine.run.stack, class_name(instance))
+    if mover.by_protocol:
+        presume(machine, node, frame)
     machine.placements += 1
     parts = list(submodules(instance).values())
     own = [part for part in parts if find(part.cls, "_apply") is not None]
@@ -322,6 +332,7 @@ def move(machine: Machine, value: Instance, name: str, call: Call) -> Value:
             device = resolve(machine, target, call.node, call.frame, ".to")
         else:
             device = given_device(machine, target)
+            presume(machine, call.node, call.frame)
     if device == POISON:
         poison_module(machine, value)
         return value
