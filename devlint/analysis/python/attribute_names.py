@@ -22,7 +22,7 @@ from devlint.analysis.domain.values import (
     const,
 )
 from devlint.analysis.machine import text_of
-from devlint.analysis.python.classes import is_given_by_heir
+from devlint.analysis.python.classes import is_given_by_others
 
 if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
@@ -83,7 +83,7 @@ def _is_listed(machine: Machine, value: Value, name: str) -> bool | None:
     if _MODULE in external_bases(cls) and is_of_modules(name):
         return True
     is_known = _is_in_sight(cls) and not (isinstance(value, Instance) and _may_have_any(value))
-    by_heir = machine.run.protocol and is_given_by_heir(cls, name)
+    by_heir = machine.run.protocol and is_given_by_others(machine, cls, name)
     return None if not is_known or by_heir or name.startswith("_") else False
 
 

@@ -57,15 +57,17 @@ from devlint.analysis.domain.values import (
     Value,
     const,
 )
+from devlint.analysis.memo import memoized
 from devlint.analysis.python.unions import Union
 from devlint.analysis.pytorch.results import may_be_module
 from devlint.semantics import libraries
 from devlint.syntax import ir
-from devlint.syntax.walk import assigned_attributes
+from devlint.syntax.walk import assigned_attributes, attribute_writes, last_name, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+    from devlint.analysis.project import Project
 
 _TYPED_DICTS: Final = frozenset({"typing.TypedDict", "typing_extensions.TypedDict"})
 ELSEWHERE: Final = "built elsewhere"
@@ -92,16 +94,53 @@ def name_fields(cls: Class, names: list[str]) -> None:
     cls.fields["_fields"] = Sequence("tuple", [const(name) for name in names])
 
 
-def is_given_by_heir(cls: Value, name: str) -> bool:
-    """Whether a class that derives from this one, beside it, gives an attribute to what this one does with it."""
-    return isinstance(cls, Class) and any(
+def is_given_by_others(machine: Machine, cls: Value, name: str) -> bool:
+    """Whether objects of a class may get an attribute from others: a class that derives from this one, beside it, gives
+    what this one uses; or whoever builds one may give it any, `**options` that the constructor writes by their names."""
+    if not isinstance(cls, Class):
+        return False
+    if any(
         isinstance(heir, Class) and heir is not cls and cls in mro(heir) and _gives(heir, name)
         for heir in list(cls.frame.names.values())
-    )
+    ):
+        return True
+    return any(isinstance(base, Class) and _writes_options(machine.project, base.node) for base in mro(cls))
 
 
 def _gives(cls: Class, name: str) -> bool:
     return name in cls.fields or name in set(assigned_attributes(cls.node.body))
+
+
+@memoized
+def _writes_options(project: Project, cls: ir.Class) -> bool:
+    """Whether the constructor of a class takes `**options`, and gives its object attributes whose names it computes."""
+    for init in cls.body:
+        if not isinstance(init, ir.Function) or init.name != "__init__":
+            continue
+        options = init.parameters.variadic_keyword
+        this = init.parameters.positional[0] if init.parameters.positional else ""
+        body = init.body.statements
+        if options and this and (_sets_by_name(body, this) or _updates(body, this, options)):
+            return True
+    return False
+
+
+def _sets_by_name(body: list[ir.Stmt], this: str) -> bool:
+    """`setattr(self, key, value)`."""
+    return any(
+        name is None and isinstance(holder, ir.Name) and holder.id == this for _, name, holder in attribute_writes(body)
+    )
+
+
+def _updates(body: list[ir.Stmt], this: str, options: str) -> bool:
+    """`self.__dict__.update(options)`, `vars(self).update(options)`."""
+    return any(
+        isinstance(part, ir.Call)
+        and last_name(part.function) == "update"
+        and any(isinstance(given, ir.Name) and given.id == options for given in walk([part.args, part.keywords]))
+        and any(isinstance(holder, ir.Name) and holder.id == this for holder in walk(part.function))
+        for part in walk(body)
+    )
 
 
 _TYPES: dict[type, tuple[str, ...]] = {

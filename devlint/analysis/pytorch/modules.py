@@ -32,7 +32,7 @@ from devlint.analysis.domain.values import (
     present,
 )
 from devlint.analysis.events import Choice, ModuleHasNoDevice, Way, Wrapped, WrapperAttribute, WrapperMissing, way
-from devlint.analysis.python.classes import is_given_by_heir
+from devlint.analysis.python.classes import is_given_by_others
 from devlint.analysis.python.mappings import rewrite
 from devlint.analysis.python.replacing import replaced
 from devlint.analysis.python.sequences import bounds
@@ -285,7 +285,7 @@ def module_attribute(machine: Machine, value: Instance, name: str, node: ir.Node
                     assert device is not None
                     return device_of(Tensor(device))
                 return UNKNOWN
-        if ANY_NAME in value.state or (machine.run.protocol and is_given_by_heir(value.cls, name)):
+        if ANY_NAME in value.state or (machine.run.protocol and is_given_by_others(machine, value.cls, name)):
             return UNKNOWN
         if parallel or not (module.unsure or is_open_class(value.cls) or value.state.get("inner")):
             site = machine.site(node, frame)
@@ -328,7 +328,7 @@ def _miss_wrapper(machine: Machine, value: Instance, node: ir.Node, frame: Frame
     Raises:
         Crash: a handler may be waiting for it.
     """
-    if not is_no_wrapper(value) or (machine.run.protocol and is_given_by_heir(value.cls, "module")):
+    if not is_no_wrapper(value) or (machine.run.protocol and is_given_by_others(machine, value.cls, "module")):
         return
     error = errors.message("no-attribute", type=class_name(value), name="module")
     if machine.run.trying:
