@@ -558,6 +558,28 @@ def test_a_state_that_an_optimizer_has_behind_a_flag_alone() -> None:
     assert {row for row, _, _ in found} == {7}
 
 
+RESUMED = (
+    "if args.half == 'auto' or torch.load('runs'):\n    args.half = True\n"
+    "net = torch.nn.Linear(2, 2)\noptimizer = torch.optim.Adam(net.parameters())\n"
+    "def load(settings):\n"
+    "    if settings.half:\n        optimizer.load_state_dict(torch.load('a', map_location='cpu'))\n"
+    "def place(settings):\n"
+    "    net.to('cuda' if torch.cuda.is_available() else 'cpu')\n"
+    "    if settings.{asked}:\n"
+    "        for state in optimizer.state.values():\n"
+    "            for name, value in state.items():\n"
+    "                state[name] = value.to(net.weight.device)\n"
+    "load(args)\nplace(args)\n"
+    "net(x.to(net.weight.device)).sum().backward()\noptimizer.step()\n"
+)
+
+
+def test_one_question_has_one_answer_for_the_state_of_an_optimizer() -> None:
+    """The program sets the option itself: the question has no name, and is known by how it is written."""
+    assert mixed(RESUMED.format(asked="half")) == []
+    assert mixed(RESUMED.format(asked="gpu")) != []
+
+
 OFFERED = """\
 import argparse
 import torch

@@ -278,8 +278,10 @@ def _placed(parameter: Tensor, device: str) -> Tensor:
 def _clash_behind(machine: Machine, tensor: Tensor, before: KeptState, site: Site) -> bool:
     """Tell of a clash with a state that is there behind conditions alone, if it can be there on this path: what else
     the path has answered may hang on those conditions, and is told of in the runs that have their answers."""
-    answers = {_asked(choice): choice.value for choice in machine.run.path}
-    told = {_asked(choice): choice for choice in reversed(before.behind)}
+    answers = {_asked(machine, choice): choice.value for choice in machine.run.path}
+    told = {_asked(machine, choice): choice for choice in reversed(before.behind)}
+    if any(told[_asked(machine, choice)].value is not choice.value for choice in before.behind):
+        return False  # the same question had both answers: no run comes here so
     if any(answers.get(asked, choice.value) is not choice.value for asked, choice in told.items()):
         return False
     open_ones = [choice for asked, choice in told.items() if asked not in answers]
@@ -294,8 +296,11 @@ def _clash_behind(machine: Machine, tensor: Tensor, before: KeptState, site: Sit
     return True
 
 
-def _asked(choice: Choice) -> object:
-    return choice.condition or (choice.site and choice.site.key)
+def _asked(machine: Machine, choice: Choice) -> object:
+    """What is asked: by its name, or as it is written in its file."""
+    if choice.condition or choice.site is None:
+        return choice.condition
+    return choice.site.path, machine.project.text_at(choice.site) or choice.site.key
 
 
 def _clash(machine: Machine, tensor: Tensor, before: KeptState, site: Site) -> None:
