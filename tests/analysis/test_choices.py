@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from devlint.analysis.events import AvailabilityNotCalled, DeviceUnavailable, MixedDevices
+from devlint.analysis.events import AvailabilityNotCalled, DeviceUnavailable, MixedDevices, ToHost
 from devlint.analysis.flow.conditions import excludes
 from tests.analysis.analysed import analysed, told
 
@@ -728,3 +728,34 @@ def test_of_two_values_one_thing_has_one(asked: str, excluded: bool) -> None:
     """Of `args.fast or args.net == 'deep'` and another such both may hold."""
     assert excludes(f"{asked} == 'deep'", f"{asked} == 'wide'") is excluded
     assert not excludes(f"{asked} == 'deep'", f"{asked} == 'deep'")
+
+
+NAMES = "one two three four five six seven eight nine ten".split()
+SPENT = "; ".join(["spent = 0"] * 2500)
+"""A row that spends most of the steps of a run."""
+
+
+@pytest.mark.parametrize(("move", "fails"), [("torch.tensor(value).to(device)", False), ("value + 1", True)])
+def test_a_short_loop_visits_all_attributes_late_in_a_run(move: str, fails: bool) -> None:
+    fields = "".join(f"        self.{name} = load('{name}').astype('f')\n" for name in NAMES)
+    found = analysed(
+        f"""
+import numpy as np
+import torch
+from elsewhere import load
+{SPENT}
+class Shapes:
+    def __init__(self):
+{fields}
+        self.light = np.zeros(3)
+    def to(self, device):
+        for name, value in self.__dict__.items():
+            if type(value).__module__ == np.__name__:
+                setattr(self, name, {move})
+device = "cuda" if torch.cuda.is_available() else "cpu"
+shapes = Shapes()
+shapes.to(device)
+print(torch.ones(3, device=device) + shapes.light)
+"""
+    ).events
+    assert any(isinstance(event, ToHost) for event in found) is fails

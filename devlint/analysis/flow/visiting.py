@@ -23,11 +23,14 @@ MAX_ROUNDS_PLACED = MAX_ITEMS
 """How many it has whose items have a place of their own, as long as it is cheap."""
 _SHARE = 8
 """The part of its budget of steps that a run spends on the later rounds of one loop."""
+_SHARE_LATE = 24
+"""The part that it spends on them where much of its budget is spent already."""
 
 
 def is_cheap(machine: Machine, began: int) -> bool:
     """Whether a loop that began at that step may go on past its first rounds."""
-    return (machine.run.steps - began) * _SHARE <= machine.run.budget and machine.run.steps * 2 <= machine.run.budget
+    is_early = machine.run.steps * 2 <= machine.run.budget
+    return (machine.run.steps - began) * (_SHARE if is_early else _SHARE_LATE) <= machine.run.budget
 
 
 def holds_placed(value: Value | None, depth: int = 3) -> bool:
