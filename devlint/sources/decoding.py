@@ -37,6 +37,8 @@ class Undecodable(Exception):
 
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 """Byte order marks, and what they say of the rest."""
+_BACKPORTS = frozenset({"future-fstrings", "future-annotations", "future-typing"})
+"""Encodings that packages register for older Pythons: the text is UTF-8, and Python reads it now as it is."""
 
 
 def decode(data: bytes, *, declared: bool = True, prose: bool = False) -> Decoded:
@@ -91,8 +93,11 @@ def _declaration(body: bytes) -> tuple[int, str]:
 
 
 def _codec(name: str, row: int, body: bytes) -> str:
+    known = name.replace("_", "-")
+    if known.lower() in _BACKPORTS:
+        return "utf-8"
     try:
-        return codecs.lookup(name.replace("_", "-")).name
+        return codecs.lookup(known).name
     except LookupError:
         raise Undecodable(f"unknown encoding: {name}", row, 1, body.decode("utf-8", "replace")) from None
 

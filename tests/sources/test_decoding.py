@@ -40,6 +40,13 @@ def test_reads_as_python_does(data: bytes, encoding: str, text: str | None) -> N
     compile(data, "x.py", "exec", dont_inherit=True)
 
 
+@pytest.mark.parametrize("name", ["future_fstrings", "future-annotations"])
+def test_reads_what_a_package_makes_readable_for_older_pythons(name: str) -> None:
+    source = read(f"# -*- coding: {name} -*-\nx = f'é{{1}}'\n".encode())
+    assert source.problems == []
+    assert source.encoding == "utf-8"
+
+
 @pytest.mark.parametrize(
     ("data", "row", "column", "message"),
     [
