@@ -1,11 +1,12 @@
-"""What the form of a function says of those who call it: flags that nobody gives, probabilities, sizes that are asked
+"""What the form of a function says of those who call it: flags that nobody gives, probabilities, what is asked or called
 while a module is built, modules that stay on the host, and what is moved as soon as it is computed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.domain.values import Function, Value
+from devlint.analysis.domain.ancestry import mro
+from devlint.analysis.domain.values import Class, Function, Value
 from devlint.analysis.memo import memoized
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted, last_name, names_cpu, walk
@@ -127,6 +128,66 @@ def _is_given_by(node: ir.Expr, this: str) -> bool:
             return True
         node = called.function
     return False
+
+
+def puts_itself_on_the_host(machine: Machine, cls: Class) -> bool:
+    """Whether the constructor of a module brings it to the CPU by its name, `self.to("cpu")`: there its users leave it."""
+    return any(isinstance(base, Class) and _ends_on_the_host(machine.project, base.node) for base in mro(cls))
+
+
+@memoized
+def _ends_on_the_host(project: Project, cls: ir.Class) -> bool:
+    for init in cls.body:
+        if not isinstance(init, ir.Function) or init.name != "__init__" or not init.parameters.positional:
+            continue
+        statements = init.body.statements
+        places: dict[str, bool] = {}
+        for part in walk(statements):
+            for target in part.targets if isinstance(part, ir.Assign) else ():
+                if isinstance(target, ir.Name) and isinstance(part, ir.Assign):
+                    places[target.id] = names_cpu(part.value) and places.get(target.id, True)
+        for row in statements:
+            call = row.value if isinstance(row, ir.ExprStatement) else None
+            if isinstance(call, ir.Call) and dotted(call.function) == f"{init.parameters.positional[0]}.to":
+                place = call.args[0] if call.args else None
+                if names_cpu(place) or (isinstance(place, ir.Name) and places.get(place.id, False)):
+                    return True
+    return False
+
+
+def called_while_built(machine: Machine, cls: Class, method: ir.Function) -> bool:
+    """Whether constructors alone call a method, `self.check()`, in all files that have a word for it: that is before
+    anybody moves the object."""
+    path, name = cls.frame.namespace.path, method.name
+    return name in _called_by_constructors(machine.project, path) and all(
+        name not in module.text or name in _called_by_constructors(machine.project, other)
+        for other, module in machine.project.loaded()
+    )
+
+
+@memoized
+def _called_by_constructors(project: Project, path: str) -> frozenset[str]:
+    """The names of attributes that a file only calls, of the object that is being built."""
+    module = project.module(path)
+    within: set[int] = set()
+    called: set[str] = set()
+    others: set[str] = set()
+    parts = list(walk(module.body)) if module is not None else []
+    for init in parts:
+        if isinstance(init, ir.Function) and init.name == "__init__" and init.parameters.positional:
+            for part in walk(init.body.statements):
+                function = part.function if isinstance(part, ir.Call) else None
+                if isinstance(function, ir.Attribute) and dotted(function.value) == init.parameters.positional[0]:
+                    called.add(function.name)
+                    within.add(id(function))
+    for part in parts:
+        if isinstance(part, ir.Attribute) and id(part) not in within:
+            others.add(part.name)
+        elif isinstance(part, ir.Name):
+            others.add(part.id)
+        elif isinstance(part, ir.Const) and isinstance(part.value, str):
+            others.add(part.value)
+    return frozenset(called - others)
 
 
 @memoized

@@ -23,7 +23,14 @@ from devlint.analysis.models.patching import fixtures
 from devlint.analysis.programs.applied import enter_function, forward_of, is_function
 from devlint.analysis.programs.asked_places import placed_inputs
 from devlint.analysis.programs.built import build_once
-from devlint.analysis.programs.callers import asks_size, never_given, probabilities, reads_on_the_host
+from devlint.analysis.programs.callers import (
+    asks_size,
+    called_while_built,
+    never_given,
+    probabilities,
+    puts_itself_on_the_host,
+    reads_on_the_host,
+)
 from devlint.analysis.programs.fixtures import given, is_given_devices, set_up
 from devlint.analysis.programs.handed import taken_method
 from devlint.analysis.programs.outsiders import moved_by_programs
@@ -210,7 +217,7 @@ def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None
         instance = build_once(machine, cls, frame)
         if not isinstance(instance, Instance) or instance.module is None:
             return
-        if cpu_is_assumed(machine):
+        if cpu_is_assumed(machine) or puts_itself_on_the_host(machine, cls):
             return  # who says so puts no module on a GPU
         placed = machine.placements != placements and _is_placed(instance)
         device = accelerator(machine)
@@ -351,9 +358,9 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
         if enter_hook(machine, cls, instance, method, call) or asks_size(method.node):
             return
         machine.run.elsewhere = machine.run.elsewhere or accelerator(machine) != "cuda:0" or instance.module.unsure
-        if reads_on_the_host(machine.project, cls.node):
+        if reads_on_the_host(machine.project, cls.node) or puts_itself_on_the_host(machine, cls):
             forget_places(machine, instance)
-        elif not (_is_placed(instance) or instance.module.unsure):
+        elif not (_is_placed(instance) or instance.module.unsure or called_while_built(machine, cls, method.node)):
             # Who calls the method may have put the module anywhere; that `.cuda()` means another GPU is not held
             # against it, as it is against a forward.
             device = "cpu" if accelerator(machine) == "cpu" else "cuda:0"
