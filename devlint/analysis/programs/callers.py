@@ -1,5 +1,5 @@
-"""What the form of a function says of those who call it: flags that nobody gives, probabilities, what is asked or called
-while a module is built, modules that stay on the host, and what is moved as soon as it is computed."""
+"""What the form of a function says of those who call it: flags that nobody gives, probabilities, what is asked or
+called while a module is built, modules that stay on the host, and what is moved as soon as it is computed."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _is_given_by(node: ir.Expr, this: str) -> bool:
 
 
 def puts_itself_on_the_host(machine: Machine, cls: Class) -> bool:
-    """Whether the constructor of a module brings it to the CPU by its name, `self.to("cpu")`: there its users leave it."""
+    """Whether the constructor of a module brings it to the CPU by its name, `self.to("cpu")`: there users leave it."""
     return any(isinstance(base, Class) and _ends_on_the_host(machine.project, base.node) for base in mro(cls))
 
 

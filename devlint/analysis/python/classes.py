@@ -96,7 +96,7 @@ def name_fields(cls: Class, names: list[str]) -> None:
 
 def is_given_by_others(machine: Machine, cls: Value, name: str) -> bool:
     """Whether objects of a class may get an attribute from others: a class that derives from this one, beside it, gives
-    what this one uses; or whoever builds one may give it any, `**options` that the constructor writes by their names."""
+    what this one uses; or who builds one may give it any, `**options` that the constructor writes by their names."""
     if not isinstance(cls, Class):
         return False
     if any(
