@@ -759,3 +759,22 @@ print(torch.ones(3, device=device) + shapes.light)
 """
     ).events
     assert any(isinstance(event, ToHost) for event in found) is fails
+
+
+RANKED = """
+import argparse
+import os
+parser = argparse.ArgumentParser()
+parser.add_argument("--{name}", type=int, default=-1)
+args = parser.parse_args()
+os.environ["CUDA_VISIBLE_DEVICES"] = str(args.{name})
+import torch
+print(torch.ones(2, device="cuda" if torch.cuda.is_available() else "cpu"))
+print(torch.ones(2).cuda())
+"""
+
+
+@pytest.mark.parametrize(("name", "hidden"), [("local_rank", False), ("number", True)])
+def test_a_rank_that_no_launcher_gave_hides_no_gpus(name: str, hidden: bool) -> None:
+    found = [item for item in analysed(RANKED.format(name=name)).events if isinstance(item, DeviceUnavailable)]
+    assert any(item.world == "gpu1" for item in found) is hidden

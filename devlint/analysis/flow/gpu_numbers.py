@@ -39,9 +39,17 @@ def is_chosen(machine: Machine, value: Value | None) -> bool:
     return isinstance(value, Const) and value.site is not None and value.site.key in machine.places.gpu_numbers
 
 
+def is_rank(machine: Machine, value: Value | None) -> bool:
+    """Whether a value is the number that an option for the rank of a process has by default, or was made of it."""
+    return isinstance(value, Const) and value.site is not None and value.site.key in machine.places.ranks
+
+
 def handed_on(machine: Machine, value: Value, made: Value) -> Value:
-    """What is made of such a text, `int(args.gpu)`, `args.gpu_ids.split(",")`: the numbers are still the option's."""
-    if not machine.places.gpu_numbers or not is_chosen(machine, value):
+    """What is made of such a text, `int(args.gpu)`, `args.gpu_ids.split(",")`, or of the number of a process,
+    `str(args.local_rank)`: the numbers are still the option's."""
+    if not (machine.places.gpu_numbers or machine.places.ranks):
+        return made
+    if not is_chosen(machine, value) and not is_rank(machine, value):
         return made
     assert isinstance(value, Const)
     if isinstance(made, Sequence):

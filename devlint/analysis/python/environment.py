@@ -24,6 +24,7 @@ from devlint.analysis.domain.values import (
     const,
 )
 from devlint.analysis.events import VisibleDevices
+from devlint.analysis.flow.gpu_numbers import is_rank
 from devlint.analysis.flow.users_devices import setting
 from devlint.analysis.machine import text_of
 
@@ -118,6 +119,8 @@ def _shown(value: Value) -> str:
 
 def _set_visible(machine: Machine, value: Value, node: ir.Node, frame: Frame) -> None:
     text = text_of(value)
+    if text is not None and text.startswith("-") and is_rank(machine, value):
+        text = None  # a launcher gives each process another
     ids = None if text is None else visible_devices(text, machine.world.device_count)
     first = machine.state.cuda_initialised
     if first is not None and (VISIBLE in machine.state.environment or _is_in_force(machine, text)):
