@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from devlint.analysis.domain.ancestry import mro
-from devlint.analysis.domain.values import Class, Function, Value
+from devlint.analysis.domain.values import Class, Const, Function, Value
 from devlint.analysis.memo import memoized
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted, last_name, names_cpu, walk
@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
 def never_given(machine: Machine, function: Function) -> dict[str, Value]:
     """The defaults of a private function that stand in each call of its file, `def _shift(self, x, lower=False)`: by
-    its name nobody else calls it."""
-    node = function.node
+    its name nobody else calls it. Where no file calls it, flags are left alone."""
+    node, path = function.node, function.frame.namespace.path
     if not node.name.startswith("_") or node.name.endswith("__") or not function.defaults:
         return {}
-    found = _uses(machine.project, function.frame.namespace.path).get(node.name)
+    found = _uses(machine.project, path).get(node.name)
     if not found:
-        return {}
+        if any(other != path and node.name in module.text for other, module in machine.project.loaded()):
+            return {}
+        flags = function.defaults.items()
+        return {name: flag for name, flag in flags if isinstance(flag, Const) and isinstance(flag.value, bool)}
     calls = [use for use in found if isinstance(use, ir.Call) and not _is_open(use)]
     if len(calls) < len(found):
         return {}

@@ -51,6 +51,7 @@ from devlint.analysis.domain.values import (
     is_none,
 )
 from devlint.analysis.flow.users_devices import as_given
+from devlint.analysis.programs.asked_places import looked_up_on_the_host
 from devlint.analysis.programs.given_away import note_method
 from devlint.analysis.programs.handed import hand_over
 from devlint.analysis.programs.outsiders import let_callbacks_move
@@ -176,8 +177,17 @@ def unknown_attribute(machine: Machine, value: Unknown, name: str, node: ir.Node
         return LOST_TYPE
     if value in machine.run.parts:
         return UNKNOWN if name in _OF_LAYERS else unknown_part(machine, machine.run.parts[value])
+    if name == "device" and machine.run.protocol and _is_of_the_host(machine, node, frame):
+        return LOST_DEVICE
     answered = attribute_of_input(machine, value, name) if name in _PLACES else None
     return answered or part_of_load(machine, value) or _part(machine, value, f".{name}")
+
+
+def _is_of_the_host(machine: Machine, node: ir.Node, frame: Frame) -> bool:
+    """Whether an input of a function is asked for its device that another shows to be on the host."""
+    if frame.function is None or not isinstance(node, ir.Attribute) or not isinstance(node.value, ir.Name):
+        return False
+    return node.value.id in looked_up_on_the_host(machine.project, frame.function)
 
 
 _PLACES: Final = frozenset({"is_cuda", "is_cpu", "device", "type", "index"})
