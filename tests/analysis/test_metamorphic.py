@@ -27,6 +27,7 @@ OTHER_CAUSE = {
     "DEV303/drawn_transitions.py": "the helper gets the wrong tensor as an argument: the caller is blamed (DEV301)",
     "DEV303/hidden_state.py": "the helper gets the wrong tensor as an argument: the caller is blamed (DEV301)",
     "DEV303/spread_over_gpus.py": "the helper gets the wrong tensor as an argument: the caller is blamed (DEV301)",
+    "DEV402/right_looked_up_on_the_host.py": "the helper reads what shows where the input is",
     "DEV501/masks_from_a_helper.py": "the helper fills the container: told is where the constructor made it",
     "DEV503/projection.py": "the layer is no longer built in `forward` itself",
 }

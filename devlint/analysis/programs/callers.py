@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.domain.ancestry import mro
 from devlint.analysis.domain.values import Class, Const, Function, Value
 from devlint.analysis.memo import memoized
 from devlint.syntax import ir
@@ -24,7 +23,7 @@ def never_given(machine: Machine, function: Function) -> dict[str, Value]:
         return {}
     found = _uses(machine.project, path).get(node.name)
     if not found:
-        if any(other != path and node.name in module.text for other, module in machine.project.loaded()):
+        if _is_word_of_users(machine.project, path, node.name):
             return {}
         flags = function.defaults.items()
         return {name: flag for name, flag in flags if isinstance(flag, Const) and isinstance(flag.value, bool)}
@@ -133,38 +132,17 @@ def _is_given_by(node: ir.Expr, this: str) -> bool:
     return False
 
 
-def puts_itself_on_the_host(machine: Machine, cls: Class) -> bool:
-    """Whether the constructor of a module brings it to the CPU by its name, `self.to("cpu")`: there users leave it."""
-    return any(isinstance(base, Class) and _ends_on_the_host(machine.project, base.node) for base in mro(cls))
-
-
-@memoized
-def _ends_on_the_host(project: Project, cls: ir.Class) -> bool:
-    for init in cls.body:
-        if not isinstance(init, ir.Function) or init.name != "__init__" or not init.parameters.positional:
-            continue
-        statements = init.body.statements
-        places: dict[str, bool] = {}
-        for part in walk(statements):
-            for target in part.targets if isinstance(part, ir.Assign) else ():
-                if isinstance(target, ir.Name) and isinstance(part, ir.Assign):
-                    places[target.id] = names_cpu(part.value) and places.get(target.id, True)
-        for row in statements:
-            call = row.value if isinstance(row, ir.ExprStatement) else None
-            if isinstance(call, ir.Call) and dotted(call.function) == f"{init.parameters.positional[0]}.to":
-                place = call.args[0] if call.args else None
-                if names_cpu(place) or (isinstance(place, ir.Name) and places.get(place.id, False)):
-                    return True
-    return False
-
-
 def called_while_built(machine: Machine, cls: Class, method: ir.Function) -> bool:
-    """Whether constructors alone call a method, `self.check()`, in all files that have a word for it: that is before
+    """Whether constructors alone call a method, `self.check()`, in its file and in those that import it: that is before
     anybody moves the object."""
     path, name = cls.frame.namespace.path, method.name
-    return name in _called_by_constructors(machine.project, path) and all(
-        name not in module.text or name in _called_by_constructors(machine.project, other)
-        for other, module in machine.project.loaded()
+    return name in _called_by_constructors(machine.project, path) and not _is_word_of_users(machine.project, path, name)
+
+
+def _is_word_of_users(project: Project, path: str, name: str) -> bool:
+    """Whether another file that imports this one, by however many others, has a word for a method."""
+    return any(
+        other != path and name in module.text and path in project.imported(other) for other, module in project.loaded()
     )
 
 

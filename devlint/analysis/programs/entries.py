@@ -28,7 +28,6 @@ from devlint.analysis.programs.callers import (
     called_while_built,
     never_given,
     probabilities,
-    puts_itself_on_the_host,
     reads_on_the_host,
 )
 from devlint.analysis.programs.fixtures import given, is_given_devices, set_up
@@ -217,7 +216,7 @@ def _module_run(machine: Machine, cls: Class, frame: Frame) -> Callable[[], None
         instance = build_once(machine, cls, frame)
         if not isinstance(instance, Instance) or instance.module is None:
             return
-        if cpu_is_assumed(machine) or puts_itself_on_the_host(machine, cls):
+        if cpu_is_assumed(machine) or _is_put_on_the_host(instance, accelerator(machine)):
             return  # who says so puts no module on a GPU
         placed = machine.placements != placements and _is_placed(instance)
         device = accelerator(machine)
@@ -306,6 +305,11 @@ def _is_placed(instance: Instance) -> bool:
     return all(tensor.device != "cpu" for tensor, _, _ in registered(instance))
 
 
+def _is_put_on_the_host(instance: Instance, device: str) -> bool:
+    """Whether the constructor of a module has brought it to the CPU, `self.to("cpu")`: there its users leave it."""
+    return device != "cpu" and instance.module is not None and instance.module.device == "cpu"
+
+
 _NOT_TENSORS = frozenset(
     "batch batch_size n num mode training args kwargs cfg config opt return_dict device name names data sample targets "
     "inputs features outputs outs preds predictions kwarg epoch step iteration index idx k temperature".split()
@@ -358,7 +362,7 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
         if enter_hook(machine, cls, instance, method, call) or asks_size(method.node):
             return
         machine.run.elsewhere = machine.run.elsewhere or accelerator(machine) != "cuda:0" or instance.module.unsure
-        if reads_on_the_host(machine.project, cls.node) or puts_itself_on_the_host(machine, cls):
+        if reads_on_the_host(machine.project, cls.node) or _is_put_on_the_host(instance, accelerator(machine)):
             forget_places(machine, instance)
         elif not (_is_placed(instance) or instance.module.unsure or called_while_built(machine, cls, method.node)):
             # Who calls the method may have put the module anywhere; that `.cuda()` means another GPU is not held
