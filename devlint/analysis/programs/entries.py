@@ -362,9 +362,11 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
         if enter_hook(machine, cls, instance, method, call) or asks_size(method.node):
             return
         machine.run.elsewhere = machine.run.elsewhere or accelerator(machine) != "cuda:0" or instance.module.unsure
-        if reads_on_the_host(machine.project, cls.node) or _is_put_on_the_host(instance, accelerator(machine)):
-            forget_places(machine, instance)
-        elif not (_is_placed(instance) or instance.module.unsure or called_while_built(machine, cls, method.node)):
+        placed = _is_placed(instance)
+        stays = reads_on_the_host(machine.project, cls.node) or _is_put_on_the_host(instance, accelerator(machine))
+        if stays or (instance.module.unsure and not placed):
+            forget_places(machine, instance)  # of what is not known as a whole nobody knows which part is where
+        elif not (placed or called_while_built(machine, cls, method.node)):
             # Who calls the method may have put the module anywhere; that `.cuda()` means another GPU is not held
             # against it, as it is against a forward.
             device = "cpu" if accelerator(machine) == "cpu" else "cuda:0"
