@@ -47,6 +47,7 @@ net.load_state_dict(state)""",
     "by the name of a function": "set_adapter_state_dict(net, loaded)",
     "by the name of a parameter": "build(state_dict=loaded)",
     "it is a network": "loaded.eval()",
+    "it works on tensors": "print(loaded.predict(torch.ones(3, device=device)))",
     "it is called": "print(loaded(torch.ones(3)))",
     "a network calls it": """
 class Around(nn.Module):
@@ -63,6 +64,7 @@ OTHERS = {
     "given away": "Wrapper(loaded)",
     "kept in a dict": "kept = {}\nfor name, row in loaded.items():\n    kept[name] = row\nprint(kept)",
     "a method of its own": "print(loaded.summary())",
+    "what tensors can do": "print(loaded.matmul(torch.ones(3)))",
 }
 
 
