@@ -117,6 +117,8 @@ class Run:
         """What was chosen on the way to where the run is."""
         self.protocol = False
         """Whether what runs was entered by protocol."""
+        self.entered: Instance | None = None
+        """The module of which a method was entered by protocol, if nothing is open about it but who calls that."""
         self.unseen = False
         """Whether nobody in sight calls what runs: it was entered by protocol, and is no test."""
         self.importing = 0

@@ -1005,3 +1005,38 @@ def test_a_program_gives_numbers_itself(tmp_path: Path) -> None:
         "device = 'cuda' if torch.cuda.is_available() else 'cpu'\nNoisy().to(device)(torch.ones(2, device=device))\n"
     )
     assert found(text + program, tmp_path) == []
+
+
+LEFT_OVER = (
+    HEAD
+    + """\
+class Tagger(nn.Module):
+    def __init__(self, words):
+        super().__init__()
+        self.embed = nn.Embedding(words, 4)
+    def forward(self, ids):
+        return self.embed(ids)
+    def concepts(self, ids):
+        queries = torch.LongTensor([1, 2])
+        seen = self.memory(ids)
+        return self.embed(queries) + seen
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("more", "codes"),
+    [
+        ("", []),
+        ("def prepare(net):\n    net.memory = nn.Embedding(2, 2)\n", ["DEV303"]),
+        ("def prepare(net, name):\n    setattr(net, name, nn.Embedding(2, 2))\n", ["DEV303"]),
+        ("class Other(nn.Module):\n    def build(self):\n        self.memory = nn.Embedding(2, 2)\n", ["DEV303"]),
+    ],
+)
+def test_a_method_that_nobody_calls_ends_where_it_asks_for_what_nobody_gives(
+    more: str, codes: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "net.py").write_text(LEFT_OVER + more)
+    assert [one.code for one in check([tmp_path / "net.py"], Config(root=tmp_path))] == codes
+    (tmp_path / "net.py").write_text(LEFT_OVER.replace("self.memory(ids)", "(ids * self.factor)"))
+    assert check([tmp_path / "net.py"], Config(root=tmp_path)) == []

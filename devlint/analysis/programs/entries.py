@@ -371,6 +371,7 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
             # against it, as it is against a forward.
             device = "cpu" if accelerator(machine) == "cpu" else "cuda:0"
             _place(machine, cls, instance, device, frame)
+        machine.run.entered = None if instance.module.unsure else instance
         machine.store.set(instance.module, "unsure", True)
     elif enter_step(machine, cls, instance, method, call):
         return

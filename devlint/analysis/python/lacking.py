@@ -131,11 +131,16 @@ _OF_WRAPPED: Final = frozenset("dynamo_ctx graph_for join module no_sync save sa
 PLAIN_BASES: Final = frozenset({"torch.nn.Module", "builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 
 
-def lacks_method(machine: Machine, value: Instance, name: str) -> bool:
+def lacks_method(machine: Machine, value: Instance, name: str, frame: Frame) -> bool:
     """Whether a module of the program's own surely has no such attribute: no class in sight gives it one, and no file
-    that takes part writes it."""
+    that takes part writes it. Where nobody calls what runs, its callers may; of what the object asks itself, they have
+    to, and nothing is known of what comes then."""
     module, cls = value.module, value.cls
-    if machine.run.protocol or module is None or module.unsure or not isinstance(cls, Class) or ANY_NAME in value.state:
+    if module is None or not isinstance(cls, Class) or ANY_NAME in value.state:
+        return False
+    if module.unsure and machine.run.entered is not value:
+        return False
+    if machine.run.protocol and frame.receiver is not value:
         return False
     if (
         name.startswith("_")

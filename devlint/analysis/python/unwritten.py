@@ -42,11 +42,12 @@ def _is_unwritten(machine: Machine, value: Instance, name: str, frame: Frame) ->
     cls = value.cls
     if not isinstance(cls, Class) or machine.run.importing or machine.state.replaced:
         return False
-    if machine.run.protocol and not (machine.run.building and frame.receiver is value and _is_constructor(frame)):
+    if machine.run.protocol and frame.receiver is not value:
         return False  # whoever made it may have given it more
     if name.startswith("__") or ANY_NAME in value.state or not PLAIN_BASES.issuperset(external_bases(cls)):
         return False
-    if value.module is not None and (value.module.unsure or name.startswith("_") or frame.receiver is not value):
+    unsure = value.module is not None and value.module.unsure and machine.run.entered is not value
+    if value.module is not None and (unsure or name.startswith("_") or frame.receiver is not value):
         return False  # libraries give modules more than they had
     if has_attribute(machine, value, name) is not False:
         return False

@@ -90,7 +90,7 @@ def module_method(machine: Machine, value: Instance, name: str, call: Call) -> V
     if getter is not None:
         return call_value(machine, module_attribute(machine, value, name, call.node, call.frame), call)
     miss_wrapped(machine, value, name, call.node, call.frame)
-    if lacks_method(machine, value, name):
+    if lacks_method(machine, value, name, call.frame):
         raise Crash("AttributeError")
     return UNKNOWN
 
