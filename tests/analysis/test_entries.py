@@ -1040,3 +1040,12 @@ def test_a_method_that_nobody_calls_ends_where_it_asks_for_what_nobody_gives(
     assert [one.code for one in check([tmp_path / "net.py"], Config(root=tmp_path))] == codes
     (tmp_path / "net.py").write_text(LEFT_OVER.replace("self.memory(ids)", "(ids * self.factor)"))
     assert check([tmp_path / "net.py"], Config(root=tmp_path)) == []
+
+
+def test_what_a_mixin_asks_for_its_heirs_give(tmp_path: Path) -> None:
+    plain = HEAD + (
+        "class Scores(nn.Module):\n    def scores(self, ids):\n        seen = self.memory(ids)\n"
+        "        return ids.relu() + torch.zeros(2)\n"
+    )
+    (tmp_path / "net.py").write_text(plain)
+    assert [one.code for one in check([tmp_path / "net.py"], Config(root=tmp_path))] == ["DEV303"]

@@ -371,7 +371,8 @@ def run_method(machine: Machine, cls: Class, method: Function, frame: Frame) -> 
             # against it, as it is against a forward.
             device = "cpu" if accelerator(machine) == "cpu" else "cuda:0"
             _place(machine, cls, instance, device, frame)
-        machine.run.entered = None if instance.module.unsure else instance
+        is_whole = not instance.module.unsure and find(cls, "__init__") is not None
+        machine.run.entered = instance if is_whole else None  # heirs give a mixin what it asks for
         machine.store.set(instance.module, "unsure", True)
     elif enter_step(machine, cls, instance, method, call):
         return

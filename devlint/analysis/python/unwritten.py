@@ -42,7 +42,8 @@ def _is_unwritten(machine: Machine, value: Instance, name: str, frame: Frame) ->
     cls = value.cls
     if not isinstance(cls, Class) or machine.run.importing or machine.state.replaced:
         return False
-    if machine.run.protocol and frame.receiver is not value:
+    built = machine.run.building and frame.receiver is value and _is_constructor(frame)
+    if machine.run.protocol and not (built or machine.run.entered is value):
         return False  # whoever made it may have given it more
     if name.startswith("__") or ANY_NAME in value.state or not PLAIN_BASES.issuperset(external_bases(cls)):
         return False
