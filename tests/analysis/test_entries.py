@@ -1045,7 +1045,7 @@ def test_a_method_that_nobody_calls_ends_where_it_asks_for_what_nobody_gives(
 def test_what_a_mixin_asks_for_its_heirs_give(tmp_path: Path) -> None:
     plain = HEAD + (
         "class Scores(nn.Module):\n    def scores(self, ids):\n        seen = self.memory(ids)\n"
-        "        return ids.relu() + torch.zeros(2)\n"
+        '        return torch.rand(2).to("cuda:0") + torch.zeros(2)\n'
     )
     (tmp_path / "net.py").write_text(plain)
     assert [one.code for one in check([tmp_path / "net.py"], Config(root=tmp_path))] == ["DEV303"]
