@@ -223,7 +223,8 @@ class Run:
         self.weighed = False
         """Whether a condition was decided by numbers, so that it may have another answer in another round."""
         self.weighs: frozenset[str] = frozenset()
-        """The names of which such conditions in the running loops are made, where they are made of names alone."""
+        """The names of which such conditions in the running loops are made, where they are made of names alone, and of
+        attributes, by `.name`."""
         self.staying: list[tuple[Any, str, Tensor, str | None]] = []
         """The tensors that the sides of such conditions gave to names, and where they were: they are to stay there."""
         self.passing = False

@@ -47,12 +47,12 @@ def attribute_writes(node: Any) -> Iterator[tuple[ir.Node, str | None, ir.Expr]]
                 yield part, known, part.args[0]
             continue
         if isinstance(part, (ir.Assign, ir.Augment, ir.For, ir.With)):
-            for target in walk(_targets(part)):
+            for target in walk(targets_of(part)):
                 if isinstance(target, ir.Attribute):
                     yield target, target.name, target.value
 
 
-def _targets(node: ir.Node) -> list[ir.Expr]:
+def targets_of(node: ir.Node) -> list[ir.Expr]:
     """What a statement assigns to."""
     if isinstance(node, ir.Assign):
         return node.targets

@@ -24,9 +24,10 @@ from devlint.analysis.domain.values import (
 from devlint.analysis.flow.visiting import says
 from devlint.analysis.frames import Locals, held
 from devlint.analysis.memo import memoized
+from devlint.analysis.python.names import target_names
 from devlint.analysis.store import MISSING
 from devlint.syntax import ir
-from devlint.syntax.walk import walk
+from devlint.syntax.walk import targets_of, walk
 
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
@@ -42,10 +43,10 @@ _VAGUE: Final = frozenset({Unknown, Host, Scalar, Array, type(MISSING)})
 
 def weigh(machine: Machine, test: ir.Expr, frame: Frame) -> None:
     """Note that numbers answered a question: in another round of a loop it may have another answer. If it is made of
-    names alone, it has where one of these changes."""
+    names and attributes alone (`.name`), it has where one of these changes."""
     roots, attributes = _asked(machine.project, test)
     if roots and (frame.loops or _asks_receiver(roots, frame)) and all(_is_kept(part, frame) for part in attributes):
-        machine.run.weighs |= roots.union(part.name for part in attributes)
+        machine.run.weighs |= _names(roots, attributes)
     else:
         machine.run.weighed = True
 
@@ -126,6 +127,11 @@ def _asked(project: Project, test: ir.Expr) -> tuple[frozenset[str], tuple[ir.At
     return names, tuple(part for part in parts if isinstance(part, ir.Attribute))
 
 
+def _names(roots: frozenset[str], attributes: tuple[ir.Attribute, ...]) -> frozenset[str]:
+    """By which names a condition changes that is made of these: attributes by `.name`."""
+    return roots.union(f".{part.name}" for part in attributes)
+
+
 _PLAIN = (ir.Compare, ir.Bool, ir.Unary, ir.Binary, ir.Const, ir.Name, ir.Attribute)
 
 
@@ -154,8 +160,70 @@ def is_weighed(machine: Machine, start: int) -> bool:
         or any(
             target.get(key) is not made or made.device != device for target, key, made, device in machine.run.staying
         )
-        or (bool(names) and any(entry[1] in names for entry in log[start:]))
+        or (bool(names) and _changed(log[start:], names))
     )
+
+
+def _changed(written: list[Entry], names: frozenset[str]) -> bool:
+    """Whether something of these names was written."""
+    plain = {name.removeprefix(".") for name in names}
+    return any(entry[1] in plain for entry in written)
+
+
+def leave_loop(machine: Machine, node: ir.For | ir.While, is_open: bool, frame: Frame) -> None:
+    """After a loop: see in which rounds of the loops around it the conditions inside may have other answers.
+
+    What the loop counts itself, from a number that is written, it counts alike whenever it is run again: its own rounds
+    have had all answers. Where it was the outermost of a function, each call binds the names of that anew, to nobody
+    knows what; attributes, global names, and what is asked of objects, are the same in another call if nobody writes
+    them.
+    """
+    run = machine.run
+    counted = _counts(machine.project, node) if run.weighs and isinstance(node, ir.For) else None
+    if counted is not None and counted[0] in run.weighs:
+        name, until = counted
+        if is_open:
+            run.weighs -= {name}
+        elif until is not None:
+            run.weighs = (run.weighs - {name}) | until
+    if not frame.loops and not all(_lasts(name, frame) for name in run.weighs):
+        run.weighed = True
+
+
+def _lasts(name: str, frame: Frame) -> bool:
+    """Whether what a condition in a function asks by this name is the same in another call, or changes by that name."""
+    if name.startswith("."):
+        return True
+    return frame.function is not None and (name not in frame.names or isinstance(frame.names[name], Instance))
+
+
+@memoized
+def _counts(project: Project, node: ir.For) -> tuple[str, frozenset[str] | None] | None:
+    """The name to which a loop gives 0, 1, 2, ... (or numbers from another that is written), and nothing else does, and
+    the names on which it hangs how many these are; None for those where it hangs on something else."""
+    call, target = node.iterable, node.target
+    if not isinstance(call, ir.Call) or not isinstance(call.function, ir.Name) or call.keywords or not call.args:
+        return None
+    kind, until = call.function.id, call.args if len(call.args) == 1 else call.args[1:]
+    if kind == "enumerate" and len(call.args) == 1:
+        target = target.items[0] if isinstance(target, ir.Display) and target.items else target
+    elif kind != "range" or not (until is call.args or isinstance(call.args[0], ir.Const)):
+        return None
+    if not isinstance(target, ir.Name) or target.id in _bound_below(node.body):
+        return None
+    asked = [_asked(project, part) for part in until if not isinstance(part, ir.Const)]
+    if kind == "enumerate" or not all(roots for roots, _ in asked):
+        return target.id, None
+    return target.id, frozenset().union(*(_names(roots, attributes) for roots, attributes in asked))
+
+
+def _bound_below(body: list[ir.Stmt]) -> set[str]:
+    """The names that statements bind, those of functions that they define included."""
+    targets: list[ir.Expr] = []
+    for part in walk(body):
+        if isinstance(part, (ir.Assign, ir.Augment, ir.For, ir.With, ir.Walrus)):
+            targets += [part.target] if isinstance(part, ir.Walrus) else targets_of(part)
+    return {name for target in targets for name in target_names(target)}
 
 
 def widen_counted(machine: Machine, node: ir.For | ir.While, start: int, frame: Frame) -> None:

@@ -15,7 +15,7 @@ from devlint.analysis.domain.values import (
     Value,
     birth,
 )
-from devlint.analysis.flow.counting import is_weighed, later, widen_counted
+from devlint.analysis.flow.counting import is_weighed, later, leave_loop, widen_counted
 from devlint.analysis.flow.settling import settle
 from devlint.analysis.memo import memoized
 from devlint.analysis.signals import BREAK, CONTINUE, RAISE, Signal
@@ -72,7 +72,8 @@ def loop(
             frame.rounds.pop(node, None)
             machine.run.round_began, machine.run.guards = began, guards
             left, frame.leaving = frame.leaving, outer
-            machine.run.weighed = machine.run.weighed or weighed or (bool(machine.run.weighs) and not frame.loops)
+            leave_loop(machine, node, is_open, frame)
+            machine.run.weighed = machine.run.weighed or weighed
             machine.run.weighs |= weighs
             machine.run.staying = staying + machine.run.staying
             machine.run.passing = machine.run.passing or passing
