@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from devlint.analysis.frames import Frame, Namespace
     from devlint.analysis.programs.built import Built
     from devlint.analysis.project import Project
+    from devlint.analysis.python.settings import Settings
     from devlint.worlds import World
 
 
@@ -121,7 +122,9 @@ class Machine:
         self.namespaces: dict[str, Namespace] = {}
         """The global names of the files that were run, by path."""
         self.with_settings: list[Namespace] = []
-        """Those of files whose functions may set global names."""
+        """Those of imported files whose functions may set global names, and that were not looked at for it yet."""
+        self.settings: list[tuple[Namespace, Settings]] = []
+        """Those of imported files that do, and what these set (`settings.py`)."""
         self.with_modules: list[Namespace] = []
         """Those of imported files that build a module when they run."""
         self.prints: dict[str, int] = {}  # what the names of imported files that asked anything meant (`sameness.py`)

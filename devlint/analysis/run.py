@@ -192,6 +192,7 @@ class _Runner:
             self.analysis.statistics.update(machine.statistics)
             machine.namespaces.clear()
             machine.with_settings.clear()
+            machine.settings.clear()
             machine.with_modules.clear()
             last = now
         self.analysis.events = settle(collected, [world.name for world in worlds], self.project)

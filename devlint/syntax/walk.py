@@ -72,30 +72,34 @@ def walk(node: Any) -> Iterator[ir.Node]:
         if cls is list or cls is tuple:
             waiting.extend(reversed(node))
             continue
-        slots = _BELOW.get(cls)
-        if slots is None:
+        try:
+            slots = _BELOW[cls]
+        except KeyError:
             slots = _BELOW[cls] = _slots_below(cls)
-        if not slots and not isinstance(node, ir.Node):
+        if slots is None:
             continue
         if cls is not ir.Generator and cls is not ir.Parameters:
             yield node
         for slot in slots:
             value = getattr(node, slot)
-            if value.__class__ is dict:
+            kind = value.__class__
+            if kind is dict:
                 waiting.extend(reversed(value.values()))
-            elif value is not None and value.__class__ is not str:
+            elif kind not in _PLAIN:
                 waiting.append(value)
         if cls is ir.Function:
             waiting.append(node.body.statements)
 
 
-_BELOW: Final[dict[type, tuple[str, ...]]] = {}
+_BELOW: Final[dict[type, tuple[str, ...] | None]] = {}
+_PLAIN: Final = frozenset({str, int, bool, float, type(None), ir.NameScope})
+"""Of what slots hold, the commonest that is no node and holds none."""
 
 
-def _slots_below(cls: type) -> tuple[str, ...]:
-    """The slots of a class of nodes under which others may stand, last first; none for what is no node."""
+def _slots_below(cls: type) -> tuple[str, ...] | None:
+    """The slots of a class of nodes under which others may stand, last first; None for what is no node."""
     if not issubclass(cls, (ir.Node, ir.Generator, ir.Parameters)):
-        return ()
+        return None
     return tuple(slot for slot in reversed(ir.slots_of(cls)) if slot not in ("_lower", "_body"))
 
 

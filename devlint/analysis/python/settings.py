@@ -4,7 +4,7 @@ they move."""
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from devlint.analysis.domain.values import (
     PRESENT,
@@ -37,14 +37,13 @@ def forget_settings(machine: Machine, namespace: Namespace, entered: ir.Function
     attribute that is None at first, the only object of its kind, is there.
     """
     own = entered.body.globals if isinstance(entered, ir.Function) else ()
-    spaces = machine.with_settings if namespace in machine.with_settings else [namespace, *machine.with_settings]
-    for space in spaces:
-        for name in _settable(machine.project, space.module):
+    for space, settings in _in_sight(machine, namespace):
+        for name in settings.names:
             if name not in own and isinstance(space.names.get(name), (Const, DeviceValue)):
                 machine.store.put(space.names, name, UNKNOWN)
-        for name, places in _filled(machine.project, space.module).items():
+        for name, places in settings.places.items():
             _forget_items(machine, space.names.get(name), places)
-        for owner, attributes in _set_by_classes(machine.project, space.module).items():
+        for owner, attributes in settings.attributes.items():
             cls = space.names.get(owner)
             if not isinstance(cls, Class) or cls.node is entered:
                 continue
@@ -62,6 +61,33 @@ def forget_settings(machine: Machine, namespace: Namespace, entered: ir.Function
             if any(mover is not entered for mover in _movers(machine.project, space.module).get(name, ())):
                 assert isinstance(value, Instance)
                 forget_places(machine, value)
+
+
+class Settings(NamedTuple):
+    """What functions of a file may set: its global names, what its lists and dicts hold at some places, and attributes
+    of its classes."""
+
+    names: frozenset[str]
+    places: dict[str, frozenset[object]]
+    attributes: dict[str, frozenset[str]]
+
+
+def _in_sight(machine: Machine, namespace: Namespace) -> list[tuple[Namespace, Settings]]:
+    """The settings of a file, and those of the files that were imported, where these have any: of hundreds of files few
+    do, and each entry asks for them."""
+    waiting, machine.with_settings = machine.with_settings, []
+    for space in waiting:
+        settings = _settings_of(machine.project, space.module)
+        if any(settings):
+            machine.settings.append((space, settings))
+    if any(space is namespace for space, _ in machine.settings):
+        return machine.settings
+    return [(namespace, _settings_of(machine.project, namespace.module)), *machine.settings]
+
+
+@memoized
+def _settings_of(project: Project, module: ir.Module) -> Settings:
+    return Settings(_settable(module), _filled(module), _set_by_classes(module))
 
 
 def _forget_items(machine: Machine, held: Value | None, places: frozenset[object]) -> None:
@@ -119,8 +145,7 @@ MOVES: Final = frozenset({"to", "cuda"})
 """Methods that put a module on a GPU, or where they are told."""
 
 
-@memoized
-def _settable(project: Project, module: ir.Module) -> frozenset[str]:
+def _settable(module: ir.Module) -> frozenset[str]:
     """The names that functions and methods of a file declare as `global`."""
     found: set[str] = set()
     for statement in module.body if may_have_settings(module) else ():
@@ -130,8 +155,7 @@ def _settable(project: Project, module: ir.Module) -> frozenset[str]:
     return frozenset(found)
 
 
-@memoized
-def _filled(project: Project, module: ir.Module) -> dict[str, frozenset[object]]:
+def _filled(module: ir.Module) -> dict[str, frozenset[object]]:
     """The lists and dicts of a file in which its functions write, at the places that they name: `_device[0] = device`,
     `_settings["device"] = device`."""
     found: dict[str, set[object]] = {}
@@ -144,8 +168,7 @@ def _filled(project: Project, module: ir.Module) -> dict[str, frozenset[object]]
     return {name: frozenset(places) for name, places in found.items()}
 
 
-@memoized
-def _set_by_classes(project: Project, module: ir.Module) -> dict[str, frozenset[str]]:
+def _set_by_classes(module: ir.Module) -> dict[str, frozenset[str]]:
     """The attributes of each class of a file that its methods set for all: `cls.device = device`, or by its name."""
     by_class: dict[str, frozenset[str]] = {}
     for statement in module.body if _SET_BY_CLASS.search(module.text) else ():
