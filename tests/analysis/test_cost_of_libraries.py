@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from devlint.analysis.events import MixedDevices, NameUnbound
+from devlint.analysis.programs.exploring import Exploration
+from devlint.analysis.programs.outcomes import Outcome
 from tests.analysis.analysed import analysed, told
 
 LONG = "".join(f"    text = text + str({number})\n" for number in range(150))
@@ -357,3 +359,26 @@ def test_a_file_that_nobody_told_of_cuda_needs_no_run_without(body: str, runs: i
     analysis = analysed({"asking.py": ASKING, "net.py": text}, ["net.py"])
     assert analysis.statistics["runs"] == runs
     assert {event[3] for event in told(analysis, NameUnbound)} == ({"cpu"} if "scale" in body else set())
+
+
+def test_files_whose_functions_set_nothing_are_not_looked_at_for_each_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that look like it in their text; one of them does set a name."""
+    fills = "KEPT = {}\ndef fill(x):\n    shown = [0]\n    shown[0] = x\n    # the global average\n    return shown\n"
+    sets = "where = 'cpu'\ndef choose(name):\n    global where\n    where = name\n"
+    entered = "".join(f"import part{number}\n" for number in range(12)) + (
+        "import sets, torch\nclass Net(torch.nn.Module):\n    def forward(self, x):\n        return x.to(sets.where)\n"
+    )
+    texts = {f"part{number}.py": fills for number in range(12)} | {"sets.py": sets, "net.py": entered}
+    looked_at: set[str] = set()
+    before = Exploration.explore
+
+    def explore(self: Exploration, path: str, earlier: Outcome | None) -> Outcome:
+        outcome = before(self, path, earlier)
+        looked_at.update(space.path for space, _ in self.machine.settings)
+        assert not self.machine.with_settings
+        return outcome
+
+    monkeypatch.setattr(Exploration, "explore", explore)
+    analysed(texts)
+    assert len(looked_at) == 1
+    assert looked_at.pop().endswith("sets.py")

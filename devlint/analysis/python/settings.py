@@ -148,7 +148,7 @@ MOVES: Final = frozenset({"to", "cuda"})
 def _settable(module: ir.Module) -> frozenset[str]:
     """The names that functions and methods of a file declare as `global`."""
     found: set[str] = set()
-    for statement in module.body if may_have_settings(module) else ():
+    for statement in module.body if _DECLARES.search(module.text) else ():
         for part in statement.body if isinstance(statement, ir.Class) else [statement]:
             if isinstance(part, ir.Function):
                 found |= part.body.globals
@@ -188,6 +188,9 @@ def _set_by_classes(module: ir.Module) -> dict[str, frozenset[str]]:
     return by_class
 
 
+_DECLARES: Final = re.compile(r"\bglobal[ \t]+\w+[ \t\r]*(?:[,;#\\]|$)|\bglobal[ \t]*\\", re.MULTILINE)
+"""`global a, b`; not "the global average", as comments say."""
+
 _SET_BY_CLASS: Final = re.compile(r"^[ \t]+(cls|[A-Z]\w*)\.\w+[ \t]*(:[^=\n]*)?=[^=]", re.MULTILINE)
 
 _FILLS: Final = re.compile(r"^[ \t]+\w+\[[^\]\n]+\][ \t]*=[^=]", re.MULTILINE)
@@ -196,4 +199,4 @@ _FILLS: Final = re.compile(r"^[ \t]+\w+\[[^\]\n]+\][ \t]*=[^=]", re.MULTILINE)
 def may_have_settings(module: ir.Module) -> bool:
     """Whether a function of a file may declare a name as `global`, set an attribute of its class, or write into a list
     or dict: else no body need be lowered to see which."""
-    return "global " in module.text or any(form.search(module.text) for form in (_SET_BY_CLASS, _FILLS))
+    return any(form.search(module.text) for form in (_DECLARES, _SET_BY_CLASS, _FILLS))
