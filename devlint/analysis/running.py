@@ -258,6 +258,8 @@ class Run:
         """The parameters that a module was given after it had been moved, by the place of the move."""
         self.loads: dict[Unknown, Site] = {}
         """What was loaded from files that this run doesn't know, and where."""
+        self.contents: set[Tensor] = set()
+        """What shares its memory with weights, where something was loaded."""
         self.withheld: dict[tuple[str, int, int], Event] = {}
         """What was told of loads, and taken back, by where they stand."""
         self.parts: dict[Unknown, Instance] = {}

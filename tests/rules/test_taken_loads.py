@@ -15,9 +15,10 @@ import sys
 from collections import OrderedDict
 import torch
 from torch import nn
-from elsewhere import build, Wrapper, set_adapter_state_dict
+from elsewhere import build, resumes, Wrapper, set_adapter_state_dict
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 net = nn.Linear(3, 4).to(device)
+print(net(torch.ones(2, 3).to(device)))
 loaded = torch.load(sys.argv[1])
 """
 
@@ -42,6 +43,36 @@ net.load_state_dict(state)""",
 state = net.state_dict()
 state.update({name: weight for name, weight in loaded.items() if name in state})
 net.load_state_dict(state)""",
+    "over its own": """
+state = net.state_dict()
+for name, weight in loaded.items():
+    state[name] = weight
+net.load_state_dict(state)""",
+    "with its own, unpacked": "net.load_state_dict({**net.state_dict(), **loaded})",
+    "with its own, merged": "net.load_state_dict(net.state_dict() | loaded)",
+    "as another dict": "net.load_state_dict(dict(loaded))",
+    "copied to a parameter": "with torch.no_grad():\n    net.weight.copy_(loaded['weight'])",
+    "copied to what a parameter holds": """
+for name, weight in net.named_parameters():
+    weight.data.copy_(loaded[name])""",
+    "copied to its own": """
+state = net.state_dict()
+for name, weight in loaded.items():
+    state[name].copy_(weight)""",
+    "put into a parameter": "net.weight.data = loaded['weight']",
+    "made a parameter": "net.weight = nn.Parameter(loaded['weight'])",
+    "the mean of several": """
+states = [loaded, loaded]
+net.load_state_dict({name: sum(state[name] for state in states) / len(states) for name in loaded})""",
+    "behind an option": """
+state = None
+if resumes:
+    state = loaded
+if state is not None:
+    net.load_state_dict(state)""",
+    "one of two parts": "(loaded.get('ema') or loaded['model']).eval()",
+    "a network in another type": "loaded['model'].float().eval()",
+    "a network, or a new one": "model = loaded if resumes else nn.Linear(3, 4)\nmodel.eval()",
     "if there is one": "net.load_state_dict(loaded.get('model'))",
     "by its key": "Wrapper(loaded['state_dict'])",
     "by the name of a function": "set_adapter_state_dict(net, loaded)",
@@ -63,6 +94,9 @@ OTHERS = {
     "gone through": "for row in loaded:\n    print(row['caption'])",
     "given away": "Wrapper(loaded)",
     "kept in a dict": "kept = {}\nfor name, row in loaded.items():\n    kept[name] = row\nprint(kept)",
+    "copied to a tensor": "torch.zeros(3).copy_(loaded)",
+    "kept beside what was loaded": "rows = torch.load('rows.pt', map_location=device)\nrows['more'] = loaded",
+    "the mean of several": "print((loaded['first'] + loaded['second']) / 2)",
     "a method of its own": "print(loaded.summary())",
     "what tensors can do": "print(loaded.matmul(torch.ones(3)))",
 }

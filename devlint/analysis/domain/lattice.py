@@ -53,6 +53,8 @@ from devlint.semantics import libraries
 from devlint.semantics.devices import parse_device
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from devlint.analysis.domain.origins import Origin
     from devlint.analysis.events import Choice, Site
     from devlint.analysis.flow.choices import ChoiceKey
@@ -94,7 +96,8 @@ class Loss:
     nobody knows. `bounded`: how often that was said. `files`: the names of the files that the program has saved, on
     whatever way: who forgets the name of one forgets what it holds. `sides`: what a path says on the one side and
     on the other of the condition whose sides are being joined. `parameters`: what two of them have become in this join,
-    by their identities: an attribute and an item of a list that were one are one afterwards."""
+    by their identities: an attribute and an item of a list that were one are one afterwards. `loads`: what
+    was loaded from files: beside anything else it may be that still."""
 
     __slots__ = (
         "lost",
@@ -111,9 +114,11 @@ class Loss:
         "files",
         "sides",
         "parameters",
+        "loads",
     )
 
     def __init__(self) -> None:
+        self.loads: Container[Any] = ()
         self.parameters: dict[tuple[int, int], tuple[Tensor, Tensor, Tensor]] | None = None
         self.files: set[Any] = set()
         self.lost = False
@@ -233,6 +238,10 @@ class Loss:
             if member is not None:
                 return member
         self.hidden = self.hidden or self._may_stray(a) or self._may_stray(b)
+        if self.loads:
+            for value in (a, b):
+                if value.__class__ is Unknown and value in self.loads:
+                    return value
         return PRESENT if (a is PRESENT and other is Instance) or (b is PRESENT and kind is Instance) else UNKNOWN
 
     def _with_none(self, a: Value, b: Value) -> Maybe | None:

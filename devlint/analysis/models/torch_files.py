@@ -41,6 +41,7 @@ from devlint.analysis.programs.neighbours import saves_nothing, saves_settings
 from devlint.analysis.programs.published import others_save
 from devlint.analysis.pytorch.devices import is_device_like, resolve, source_text
 from devlint.analysis.pytorch.host import read_pending
+from devlint.analysis.pytorch.loads import note_load
 from devlint.analysis.pytorch.meeting import tensors_in
 from devlint.analysis.pytorch.modules import registered, submodules
 from devlint.analysis.pytorch.results import is_any_content
@@ -167,7 +168,7 @@ def _told(machine: Machine, call: Call, exported: bool) -> Value:
         facts = {"foreign": foreign, "untaken": site.key not in machine.places.weight_loads}
         machine.emit_unheeded(LoadWithoutMap, site, errors.message("deserialize"), path_text="", **facts)
     loaded = Unknown()
-    machine.run.loads[loaded] = site
+    note_load(machine, loaded, site)
     return loaded
 
 

@@ -42,6 +42,7 @@ from devlint.analysis.pytorch.array_ranks import nesting
 from devlint.analysis.pytorch.backward import wait_for_function
 from devlint.analysis.pytorch.devices import asked_of, default_device, demand_gpu, legacy_error, mark_used, resolve, use
 from devlint.analysis.pytorch.host import let_arrive
+from devlint.analysis.pytorch.loads import take_for_weights
 from devlint.analysis.pytorch.missing import die, unavailable
 from devlint.analysis.pytorch.results import derived, loaded_tensor
 from devlint.analysis.pytorch.rows import argument_node, demand_cpu
@@ -305,6 +306,7 @@ def parameter(machine: Machine, call: Call) -> Value:
         )
         made.assumed, made.behind = data.assumed, data.behind
     else:
+        take_for_weights(machine, data)
         made = Tensor(None)
     made.is_parameter = True
     made.requires_grad = constant(call.argument(1, "requires_grad")) is not False

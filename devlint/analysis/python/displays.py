@@ -31,6 +31,7 @@ from devlint.analysis.python.binding import bind
 from devlint.analysis.python.constants import as_text
 from devlint.analysis.pytorch.device_handles import indexed_device_name
 from devlint.analysis.pytorch.host import read_pending
+from devlint.analysis.pytorch.loads import part_of_load
 from devlint.syntax import ir
 
 if TYPE_CHECKING:
@@ -76,6 +77,9 @@ def evaluate_dict(machine: Machine, node: ir.DictDisplay, frame: Frame) -> Value
                 is_open = is_open or value.open
             else:
                 is_open = True
+                part = part_of_load(machine, value) if isinstance(value, Unknown) else None
+                if part is not None:
+                    rest = part if rest is None else join_all(machine, (rest, part))
             continue
         name = machine.evaluate(key, frame)
         value = machine.evaluate(expression, frame)

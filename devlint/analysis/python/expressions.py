@@ -45,6 +45,7 @@ from devlint.analysis.python.parsed_options import hand_out
 from devlint.analysis.python.protocols import call_special
 from devlint.analysis.pytorch.device_names import refuse_number
 from devlint.analysis.pytorch.host import read_pending
+from devlint.analysis.pytorch.loads import made_of_loads
 from devlint.analysis.pytorch.results import derived
 from devlint.analysis.signals import OutOfBudget
 from devlint.syntax import ir
@@ -274,12 +275,12 @@ def _join_bool(machine: Machine, a: Value, b: Value, answer: bool | None, node: 
     if isinstance(a, Maybe) and not node.is_and:
         return machine.loss.values(a.value, b)
     if isinstance(a, Unknown) and not node.is_and and not isinstance(b, Unknown):
-        return b if isinstance(b, Tensor) and b.device is None else UNKNOWN
+        return b if isinstance(b, Tensor) and b.device is None else made_of_loads(machine, UNKNOWN, a)
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return machine.loss.values(a, b)
     if isinstance(a, (Const, Scalar)) and isinstance(b, (Const, Scalar)):
         return SCALAR
-    return UNKNOWN
+    return made_of_loads(machine, UNKNOWN, a, b)
 
 
 @evaluates(ir.Conditional)

@@ -30,6 +30,7 @@ from devlint.analysis.domain.values import (
 from devlint.analysis.events import ParallelDevice
 from devlint.analysis.python.sequence_methods import in_order, take
 from devlint.analysis.pytorch.devices import counts_devices
+from devlint.analysis.pytorch.loads import made_of_loads
 from devlint.analysis.pytorch.missing import too_few
 from devlint.analysis.pytorch.ranks import broadcast_rank
 from devlint.analysis.pytorch.tensors import combine
@@ -287,7 +288,8 @@ def sum_call(machine: Machine, call: Call) -> Value | None:
             return found
     if any(isinstance(item, Sequence) for item in items):
         return _flat(items, values.open)
-    return NUMBER if items and all(isinstance(item, (Const, Scalar)) for item in items) else UNKNOWN
+    numbers = items and all(isinstance(item, (Const, Scalar)) for item in items)
+    return NUMBER if numbers else made_of_loads(machine, UNKNOWN, *items)
 
 
 def _flat(items: list[Value], is_open: bool) -> Value:

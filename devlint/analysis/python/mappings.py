@@ -38,6 +38,7 @@ from devlint.analysis.domain.values import (
     OneOf,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     const,
     is_none,
@@ -49,7 +50,7 @@ from devlint.analysis.python.lacking import LACKED, read_lacking
 from devlint.analysis.python.names import visits_all
 from devlint.analysis.python.parsed_options import doubt
 from devlint.analysis.pytorch.device_names import misses_by_index, tell_missing_key
-from devlint.analysis.pytorch.loads import take_for_data, take_for_weights
+from devlint.analysis.pytorch.loads import are_weights, of_weights, part_of_load, take_for_data, take_for_weights
 from devlint.analysis.pytorch.missing import too_few
 from devlint.analysis.pytorch.results import derived, is_any_content, loaded_tensor
 from devlint.analysis.signals import Crash
@@ -131,6 +132,8 @@ def _write_field(machine: Machine, owner: Instance, holds: str, name: Any, new: 
 
 def put(machine: Machine, value: Mapping, key: Value, new: Value, in_loop: bool = False) -> None:
     """Execute `d[key] = new`. At unknown keys, a loop is taken to visit all of them."""
+    if are_weights(value):
+        take_for_weights(machine, new)
     try:
         known = key_of(key)
         rewrite(machine, value, {**value.items, known: as_part(new, value)})
@@ -215,7 +218,7 @@ def mapping_item(machine: Machine, value: Mapping, index: Value, node: ir.Node, 
     if isinstance(found, Tensor) and _is_of_a_device(index):
         return Tensor(None, found.rank)  # of the items that are kept it is the one for this device
     if found is not None:
-        return found
+        return of_weights(machine, found) if isinstance(found, Tensor) and are_weights(value) else found
     if value.factory is not None:
         made = call_value(machine, value.factory, Call([], {}, node, frame))
         put(machine, value, index, made)
@@ -292,7 +295,7 @@ def contains_key(value: Mapping, key: Value) -> bool | None:
 
 def update(machine: Machine, value: Mapping, other: Value, node: ir.Node, frame: Frame) -> None:
     """Execute `d.update(other)`."""
-    if value.kind == "state_dict":
+    if are_weights(value):
         take_for_weights(machine, other)
     if isinstance(other, Mapping):
         rewrite(machine, value, {**value.items, **{key: as_part(new, value) for key, new in other.items.items()}})
@@ -302,6 +305,10 @@ def update(machine: Machine, value: Mapping, other: Value, node: ir.Node, frame:
         if other.open:
             _open(machine, value)
         return
+    part = part_of_load(machine, other) if isinstance(other, Unknown) else None
+    if part is not None:
+        rest = part if value.rest is None else join_all(machine, (value.rest, part))
+        machine.store.set(value, "rest", as_part(rest, value))
     found = iterate(machine, other, node, frame)
     if found is None or found.open:
         _open(machine, value)
@@ -504,6 +511,8 @@ def mapping_operator(
     machine: Machine, operator: str, left: Value, right: Value, node: ir.Node, frame: Frame
 ) -> Value | None:
     """`left | right`."""
+    if operator == "|" and isinstance(left, Mapping) and are_weights(left):
+        take_for_weights(machine, right)
     if operator != "|" or not isinstance(left, Mapping) or not isinstance(right, Mapping):
         return None
     made = Mapping(dict(left.items), left.rest, left.open, left.kind, left.factory)

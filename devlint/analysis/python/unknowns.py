@@ -64,6 +64,7 @@ from devlint.analysis.pytorch.input_places import attribute_of_input, method_of_
 from devlint.analysis.pytorch.loads import (
     give_weights,
     item_of_load,
+    made_of_loads,
     method_of_load,
     part_of_load,
     take_for_data,
@@ -393,7 +394,7 @@ def unknown_operator(
         return None
     if left is HOST_DATA or right is HOST_DATA:
         return HOST_DATA
-    return HOST if _is_of_host(left) and _is_of_host(right) else UNKNOWN
+    return HOST if _is_of_host(left) and _is_of_host(right) else made_of_loads(machine, UNKNOWN, left, right)
 
 
 def _is_of_host(value: Value) -> bool:

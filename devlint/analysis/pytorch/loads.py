@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Final
 
-from devlint.analysis.domain.values import UNKNOWN, Mapping, Sequence, Unknown, Value, constant
+from devlint.analysis.domain.values import RESULT, UNKNOWN, Mapping, Sequence, Tensor, Unknown, Value, constant
 from devlint.analysis.events import LoadWithoutMap
+from devlint.analysis.pytorch.results import loaded_tensor
 
 if TYPE_CHECKING:
     from devlint.analysis.dispatch import Call
+    from devlint.analysis.events import Site
     from devlint.analysis.machine import Machine
 
 
@@ -23,6 +25,12 @@ def part_of_load(machine: Machine, value: Unknown) -> Unknown | None:
     return part
 
 
+def note_load(machine: Machine, loaded: Unknown, site: Site) -> None:
+    """Note where something was loaded of which nothing is known."""
+    machine.run.loads[loaded] = site
+    machine.loss.loads = machine.run.loads
+
+
 def item_of_load(machine: Machine, value: Unknown, index: Value) -> Value | None:
     """An item of what was loaded; by the name that torch has for them, these are weights."""
     part = part_of_load(machine, value)
@@ -32,15 +40,41 @@ def item_of_load(machine: Machine, value: Unknown, index: Value) -> Value | None
     return part
 
 
-_OF_DICTS: Final = frozenset({"values", "get", "pop", "copy"})
+def of_weights(machine: Machine, value: Tensor) -> Tensor:
+    """What shares its memory with weights, `weight.data`, `net.state_dict()[name]`: what is copied there they take."""
+    if machine.run.loads:
+        machine.run.contents.add(value)
+    return value
+
+
+def are_weights(value: Mapping) -> bool:
+    """Whether a dict is the state of a network or an optimizer, and not what was loaded, of whatever kind."""
+    return value.kind == "state_dict" and loaded_tensor(value) is None
+
+
+def made_of_loads(machine: Machine, made: Value, *given: Value) -> Value:
+    """What is made of other values, of which nothing is known: a part of what was loaded, if one of them is one,
+    such as the mean of several files."""
+    if machine.run.loads and (made is UNKNOWN or made is RESULT):
+        for value in given:
+            part = part_of_load(machine, value) if isinstance(value, Unknown) else None
+            if part is not None:
+                return part
+    return made
+
+
+_GIVE_PARTS: Final = frozenset(
+    {"values", "get", "pop", "copy", "float", "double", "half", "bfloat16", "clone", "detach"}
+)
 
 
 def method_of_load(machine: Machine, value: Unknown, name: str) -> Value | None:
-    """What a dict that was loaded gives of itself: `.items()`, `.values()`, `.get(...)`; its keys are no weights."""
-    if name != "items" and name not in _OF_DICTS:
+    """What a dict that was loaded gives of itself: `.items()`, `.values()`, `.get(...)`; its keys are no weights. A
+    network or a weight that becomes another type is one still."""
+    if name != "items" and name not in _GIVE_PARTS:
         return None
     part = part_of_load(machine, value)
-    if part is None or name in _OF_DICTS:
+    if part is None or name in _GIVE_PARTS:
         return part
     return Sequence("list", [Sequence("tuple", [UNKNOWN, part])], True)
 

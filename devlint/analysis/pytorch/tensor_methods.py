@@ -46,6 +46,7 @@ from devlint.analysis.pytorch.devices import (
 )
 from devlint.analysis.pytorch.gathering import needs_number
 from devlint.analysis.pytorch.host import let_arrive, names_cpu, pin, read_pending, synchronize, to_host
+from devlint.analysis.pytorch.loads import take_for_weights
 from devlint.analysis.pytorch.moves import note_transfer
 from devlint.analysis.pytorch.results import derived, device_of, is_any_content
 from devlint.analysis.pytorch.rows import apply_row, refuse_as_content
@@ -267,6 +268,8 @@ def method_copy(machine: Machine, value: Tensor, call: Call, name: str) -> Value
     """`tensor.copy_(other)`: across devices on purpose; into pinned memory without blocking, it is not there yet."""
     other = call.argument(0, "src")
     note_copied(machine, value, other, call)
+    if value.is_parameter or value.shared is not None or value in machine.run.contents:
+        take_for_weights(machine, other)
     blocking = constant(call.argument(1, "non_blocking"))
     if isinstance(other, Tensor) and value.device == "cpu" and other.device not in (None, "cpu", POISON):
         if blocking is True and value.pinned:

@@ -28,6 +28,7 @@ from devlint.analysis.domain.values import (
 )
 from devlint.analysis.pytorch.host import read_pending, to_host
 from devlint.analysis.pytorch.leaves import NoGradient, gradient_of, moved_leaf
+from devlint.analysis.pytorch.loads import of_weights, take_for_weights
 from devlint.analysis.pytorch.meeting import Part, meet
 from devlint.analysis.pytorch.missing import read_lost
 from devlint.analysis.pytorch.ranks import broadcast_rank, product_rank
@@ -60,7 +61,7 @@ def tensor_attribute(machine: Machine, value: Tensor, name: str, node: ir.Node, 
         answer = _where(machine, value, name)
         return answer if machine.run.trace is None else machine.run.trace.answer(node, answer)
     if name == "data":
-        return _content(value) if value.is_parameter else value
+        return of_weights(machine, _content(value)) if value.is_parameter else value
     if name == "shape":
         return shape(value)
     if name == "ndim":
@@ -122,6 +123,8 @@ def assign_tensor_attribute(
         machine.store.set(value, "device", new.device)
         machine.store.set(value, "origin", origin)
     elif name == "data" and isinstance(new, Unknown):
+        if value.is_parameter:
+            take_for_weights(machine, new)
         machine.store.set(value, "device", None)
     elif name == "requires_grad" and isinstance(new, Const):
         machine.store.set(value, "requires_grad", bool(new.value))
