@@ -1049,3 +1049,22 @@ def test_what_a_mixin_asks_for_its_heirs_give(tmp_path: Path) -> None:
     )
     (tmp_path / "net.py").write_text(plain)
     assert [one.code for one in check([tmp_path / "net.py"], Config(root=tmp_path))] == ["DEV303"]
+
+
+@pytest.mark.parametrize("name", ["a_user.py", "z_user.py"])
+def test_what_a_base_asks_for_heirs_in_other_files_give(name: str, tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(LEFT_OVER)
+    heir = "from net import Tagger\nclass Heir(Tagger):\n    def memory(self, ids):\n        return self.embed(ids)\n"
+    (tmp_path / name).write_text(heir)
+    files = [tmp_path / "net.py", tmp_path / name]
+    assert [one.code for one in check(files, Config(root=tmp_path))] == ["DEV303"]
+    (tmp_path / name).write_text(heir.replace("memory", "recall"))
+    assert check(files, Config(root=tmp_path)) == []
+
+
+def test_what_a_class_only_declares_others_give(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(LEFT_OVER.replace("    def __init__", "    memory: nn.Module\n    def __init__"))
+    assert [one.code for one in check([tmp_path / "net.py"], Config(root=tmp_path))] == ["DEV303"]
+    asked = LEFT_OVER.replace("self.memory(ids)", "self.factor")
+    (tmp_path / "net.py").write_text(asked.replace("    def __init__", "    factor: torch.Tensor\n    def __init__"))
+    assert [one.code for one in check([tmp_path / "net.py"], Config(root=tmp_path))] == ["DEV303"]

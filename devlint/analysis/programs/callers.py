@@ -23,7 +23,7 @@ def never_given(machine: Machine, function: Function) -> dict[str, Value]:
         return {}
     found = _uses(machine.project, path).get(node.name)
     if not found:
-        if _is_word_of_users(machine.project, path, node.name):
+        if is_word_of_users(machine.project, path, node.name):
             return {}
         flags = function.defaults.items()
         return {name: flag for name, flag in flags if isinstance(flag, Const) and isinstance(flag.value, bool)}
@@ -136,10 +136,10 @@ def called_while_built(machine: Machine, cls: Class, method: ir.Function) -> boo
     """Whether constructors alone call a method, `self.check()`, in its file and in those that import it: that is before
     anybody moves the object."""
     path, name = cls.frame.namespace.path, method.name
-    return name in _called_by_constructors(machine.project, path) and not _is_word_of_users(machine.project, path, name)
+    return name in _called_by_constructors(machine.project, path) and not is_word_of_users(machine.project, path, name)
 
 
-def _is_word_of_users(project: Project, path: str, name: str) -> bool:
+def is_word_of_users(project: Project, path: str, name: str) -> bool:
     """Whether another file that imports this one, by however many others, has a word for a method."""
     return any(
         other != path and name in module.text and path in project.imported(other) for other, module in project.loaded()

@@ -15,7 +15,8 @@ from devlint.analysis.domain.values import Class, Const, Instance, Mapping, Meth
 from devlint.analysis.events import DroppedMove, MoveOnArray
 from devlint.analysis.forms import written_in
 from devlint.analysis.frames import Locals
-from devlint.analysis.python.classes import ELSEWHERE
+from devlint.analysis.programs.callers import is_word_of_users
+from devlint.analysis.python.classes import ELSEWHERE, annotated_fields
 from devlint.analysis.pytorch.devices import source_text
 from devlint.analysis.signals import Crash
 from devlint.semantics import errors
@@ -138,7 +139,7 @@ def lacks_method(machine: Machine, value: Instance, name: str, frame: Frame) -> 
     module, cls = value.module, value.cls
     if module is None or not isinstance(cls, Class) or ANY_NAME in value.state:
         return False
-    if module.unsure and machine.run.entered is not value:
+    if module.unsure and (machine.run.entered is not value or is_for_heirs(machine, cls, name)):
         return False
     if machine.run.protocol and frame.receiver is not value:
         return False
@@ -153,6 +154,14 @@ def lacks_method(machine: Machine, value: Instance, name: str, frame: Frame) -> 
     if any(isinstance(base, Class) and may_be_extended(machine, base) for base in mro(cls)):
         return False
     return has_attribute(machine, value, name) is False and not _is_assigned(machine, cls, name)
+
+
+def is_for_heirs(machine: Machine, cls: Class, name: str) -> bool:
+    """Whether others may give objects of a class what it asks itself for, of which nobody calls that in sight: files
+    that use it speak of it, or its class says what it is, `scale: Tensor`."""
+    if is_word_of_users(machine.project, cls.frame.namespace.path, name):
+        return True
+    return any(isinstance(base, Class) and name in annotated_fields(base.node) for base in mro(cls))
 
 
 def _is_assigned(machine: Machine, cls: Class, name: str) -> bool:

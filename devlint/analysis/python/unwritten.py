@@ -14,7 +14,7 @@ from devlint.analysis.access import ANY_NAME, has_attribute
 from devlint.analysis.domain.ancestry import external_bases, mro
 from devlint.analysis.domain.values import Class, Instance
 from devlint.analysis.memo import memoized
-from devlint.analysis.python.lacking import PLAIN_BASES, may_be_extended, writers
+from devlint.analysis.python.lacking import PLAIN_BASES, is_for_heirs, may_be_extended, writers
 from devlint.analysis.signals import Crash
 from devlint.syntax import ir
 from devlint.syntax.walk import attribute_writes, walk
@@ -47,7 +47,10 @@ def _is_unwritten(machine: Machine, value: Instance, name: str, frame: Frame) ->
         return False  # whoever made it may have given it more
     if name.startswith("__") or ANY_NAME in value.state or not PLAIN_BASES.issuperset(external_bases(cls)):
         return False
-    unsure = value.module is not None and value.module.unsure and machine.run.entered is not value
+    entered = machine.run.entered is value
+    if entered and is_for_heirs(machine, cls, name):
+        return False
+    unsure = value.module is not None and value.module.unsure and not entered
     if value.module is not None and (unsure or name.startswith("_") or frame.receiver is not value):
         return False  # libraries give modules more than they had
     if has_attribute(machine, value, name) is not False:
