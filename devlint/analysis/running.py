@@ -256,7 +256,7 @@ class Run:
         """Modules that were picked by an index that is not known, and those of which each may be meant."""
         self.late: dict[tuple[str, int, int], list[Tensor]] = {}
         """The parameters that a module was given after it had been moved, by the place of the move."""
-        self.loads: dict[Unknown, Site] = {}
+        self.loads: dict[Unknown | Tensor, Site] = {}
         """What was loaded from files that this run doesn't know, and where."""
         self.contents: set[Tensor] = set()
         """What shares its memory with weights, where something was loaded."""

@@ -66,7 +66,9 @@ from devlint.analysis.pytorch.loads import (
     item_of_load,
     made_of_loads,
     method_of_load,
+    moved_load,
     part_of_load,
+    shows_network,
     take_for_data,
     take_for_weights,
 )
@@ -75,7 +77,6 @@ from devlint.analysis.pytorch.modules import forget_places
 from devlint.analysis.pytorch.opaque import part_moved, unknown_part
 from devlint.analysis.pytorch.straying import note_stray, was_lost
 from devlint.analysis.signals import Crash
-from devlint.semantics import table
 from devlint.semantics.devices import parse_device
 from devlint.syntax import ir
 from devlint.syntax.walk import dotted, last_name
@@ -214,15 +215,6 @@ _WAITS: Final = frozenset({"cpu", "item", "tolist", "synchronize", "wait"})
 """Methods for which the host waits, if it is a tensor on a GPU, an event or a stream that has them; so do moves."""
 
 
-_OF_MODULES: Final = frozenset({*_MOVES, "eval", "train", "half", "state_dict", "load_state_dict", "parameters"})
-"""Methods of modules, by which what was loaded is seen to be one."""
-
-
-def _works_on_tensors(name: str, call: Call) -> bool:
-    """Whether a method that tensors don't have is given one: `net.predict(x)`, but not `features.matmul(x)`."""
-    return table.method(name) is None and any(isinstance(given, Tensor) for given in call.values())
-
-
 _OF_HOST_DATA: Final = frozenset("numpy share_memory_ lower upper strip startswith endswith isdigit".split())
 """Methods of tensors in host memory, and those of texts: what was loaded is data by them, and no weights. Processes may
 share the first."""
@@ -290,7 +282,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
         elif name in _GIVE_MODULES:
             return unknown_part(machine, machine.run.parts[value])
     if machine.run.loads:
-        if name in _OF_MODULES or _works_on_tensors(name, call):
+        if shows_network(name, call):
             take_for_weights(machine, value)
         give_weights(machine, name, call)
     made = _moved(machine, name, call) if name in _MOVES else UNKNOWN
@@ -298,7 +290,7 @@ def unknown_method(machine: Machine, value: Unknown, name: str, call: Call) -> V
     if waits and machine.has_cuda and not _is_asynchronous(call):
         let_arrive(machine)
     if name in _MOVES:
-        return made
+        return moved_load(machine, value, made)
     if name in _OF_HOST_DATA:
         take_for_data(machine, value)
     loaded = method_of_load(machine, value, name) if machine.run.loads else None

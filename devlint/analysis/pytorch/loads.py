@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from devlint.analysis.domain.values import RESULT, UNKNOWN, Mapping, Sequence, Tensor, Unknown, Value, constant
 from devlint.analysis.events import LoadWithoutMap
 from devlint.analysis.pytorch.results import loaded_tensor
+from devlint.semantics import table
 
 if TYPE_CHECKING:
     from devlint.analysis.dispatch import Call
@@ -79,6 +80,33 @@ def method_of_load(machine: Machine, value: Unknown, name: str) -> Value | None:
     return Sequence("list", [Sequence("tuple", [UNKNOWN, part])], True)
 
 
+_OF_NETWORKS: Final = frozenset({"eval", "train", "state_dict", "load_state_dict", "parameters"})
+"""Methods of networks that tensors don't have."""
+
+
+def shows_network(name: str, call: Call) -> bool:
+    """Whether what was loaded is seen to be a network by one of its methods: by its name, if it moves it where it is,
+    or if tensors don't have it and it is given one, `net.predict(x)`, but not `features.matmul(x)`."""
+    if name in _OF_NETWORKS:
+        return True
+    if name in OF_BOTH:
+        return call.unused
+    return table.method(name) is None and any(isinstance(given, Tensor) for given in call.values())
+
+
+def moved_load(machine: Machine, value: Unknown | Tensor, made: Value) -> Value:
+    """What was loaded, on another device or of another type: data or a network still, as its use will tell."""
+    site = machine.run.loads.get(value) if machine.run.loads else None
+    if site is not None and isinstance(made, Tensor):
+        machine.run.loads[made] = site
+        return made
+    return made_of_loads(machine, made, value)
+
+
+OF_BOTH: Final = frozenset({"to", "cuda", "cpu", "float", "double", "half", "bfloat16"})
+"""Methods of tensors and of networks that give as much."""
+
+
 def give_weights(machine: Machine, name: str, call: Call) -> None:
     """A function that is not in sight gets what was loaded, by a name that says for what: `net.load_state_dict(x)` of
     an unknown network, `set_peft_model_state_dict(net, x)`, `Net.from_pretrained(name, state_dict=x)`."""
@@ -111,7 +139,7 @@ def take_for_weights(machine: Machine, value: Value | None) -> None:
     elif isinstance(value, Sequence):
         for item in value.items:
             take_for_weights(machine, item)
-    site = machine.run.loads.get(value) if isinstance(value, Unknown) else None
+    site = machine.run.loads.get(value) if isinstance(value, (Unknown, Tensor)) else None
     if site is None or site.key in machine.places.weight_loads:
         return
     machine.places.weight_loads.add(site.key)

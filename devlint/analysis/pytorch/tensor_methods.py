@@ -46,7 +46,7 @@ from devlint.analysis.pytorch.devices import (
 )
 from devlint.analysis.pytorch.gathering import needs_number
 from devlint.analysis.pytorch.host import let_arrive, names_cpu, pin, read_pending, synchronize, to_host
-from devlint.analysis.pytorch.loads import take_for_weights
+from devlint.analysis.pytorch.loads import OF_BOTH, moved_load, shows_network, take_for_weights
 from devlint.analysis.pytorch.moves import note_transfer
 from devlint.analysis.pytorch.results import derived, device_of, is_any_content
 from devlint.analysis.pytorch.rows import apply_row, refuse_as_content
@@ -74,7 +74,8 @@ def tensor_method(machine: Machine, value: Tensor, name: str, call: Call) -> Val
     own = replaced(machine, "torch.Tensor", name) if machine.state.replaced else None
     if own is not None:
         return call_value(machine, own, call.with_arguments([value, *call.positional], call.keywords))
-    return torch_method(machine, value, name, call)
+    made = torch_method(machine, value, name, call)
+    return moved_load(machine, value, made) if machine.run.loads and name in OF_BOTH else made
 
 
 def torch_method(machine: Machine, value: Tensor, name: str, call: Call) -> Value:
@@ -84,6 +85,8 @@ def torch_method(machine: Machine, value: Tensor, name: str, call: Call) -> Valu
         return model(machine, value, call, name)
     row = table.method(name)
     if row is None:
+        if machine.run.loads and shows_network(name, call):
+            take_for_weights(machine, value)
         return UNKNOWN
     return apply_row(machine, row, call, value)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, BINARY, TRUTH, Call, on
+from devlint.analysis.dispatch import ASSIGN_ATTRIBUTE, ATTRIBUTE, BINARY, CALL, TRUTH, Call, on
 from devlint.analysis.domain.dtypes import is_floating
 from devlint.analysis.domain.values import (
     BOOL,
@@ -49,6 +49,13 @@ from devlint.syntax import ir
 if TYPE_CHECKING:
     from devlint.analysis.frames import Frame
     from devlint.analysis.machine import Machine
+
+
+@on(CALL, Tensor)
+def call_tensor(machine: Machine, value: Tensor, call: Call) -> Value:
+    """`network(x)` of what was loaded and moved: it is no tensor."""
+    take_for_weights(machine, value)
+    return UNKNOWN
 
 
 @on(ATTRIBUTE, Tensor)
