@@ -80,7 +80,10 @@ def method_of_load(machine: Machine, value: Unknown, name: str) -> Value | None:
     return Sequence("list", [Sequence("tuple", [UNKNOWN, part])], True)
 
 
-_OF_NETWORKS: Final = frozenset({"eval", "train", "state_dict", "load_state_dict", "parameters"})
+_OF_NETWORKS: Final = frozenset(
+    "eval train state_dict load_state_dict parameters named_parameters children named_children modules named_modules "
+    "register_forward_hook zero_grad forward".split()
+)
 """Methods of networks that tensors don't have."""
 
 
@@ -107,10 +110,15 @@ OF_BOTH: Final = frozenset({"to", "cuda", "cpu", "float", "double", "half", "bfl
 """Methods of tensors and of networks that give as much."""
 
 
+_OF_PARTS: Final = frozenset({"DataParallel", "DistributedDataParallel", "Sequential", "ModuleList"})
+"""Classes of networks that are given networks."""
+
+
 def give_weights(machine: Machine, name: str, call: Call) -> None:
     """A function that is not in sight gets what was loaded, by a name that says for what: `net.load_state_dict(x)` of
-    an unknown network, `set_peft_model_state_dict(net, x)`, `Net.from_pretrained(name, state_dict=x)`."""
-    if "state_dict" in name:
+    an unknown network, `set_peft_model_state_dict(net, x)`, `Net.from_pretrained(name, state_dict=x)`; or as a
+    network, `DataParallel(x)`."""
+    if "state_dict" in name or name in _OF_PARTS:
         for value in call.values():
             take_for_weights(machine, value)
     take_for_weights(machine, call.keywords.get("state_dict"))
