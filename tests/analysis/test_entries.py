@@ -1068,3 +1068,31 @@ def test_what_a_class_only_declares_others_give(tmp_path: Path) -> None:
     asked = LEFT_OVER.replace("self.memory(ids)", "self.factor")
     (tmp_path / "net.py").write_text(asked.replace("    def __init__", "    factor: torch.Tensor\n    def __init__"))
     assert [one.code for one in check([tmp_path / "net.py"], Config(root=tmp_path))] == ["DEV303"]
+
+
+def test_what_nobody_calls_may_ask_others_for_what_nobody_gives_them(tmp_path: Path) -> None:
+    asked = (
+        "def use():\n    net = Tagger(3)\n    seen = net.memory(1)\n    return torch.rand(2).cuda() + torch.zeros(2)\n"
+    )
+    (tmp_path / "net.py").write_text(LEFT_OVER + asked)
+    assert [one.code for one in check([tmp_path / "net.py"], Config(root=tmp_path))] == ["DEV303"]
+
+
+def test_what_is_prepared_out_of_sight_may_have_been_given_more(tmp_path: Path) -> None:
+    asked = LEFT_OVER.replace("nn.Embedding(words, 4)\n", "nn.Embedding(words, 4)\n        prepare(self)\n")
+    asked = asked.replace("self.embed(queries) + seen", "torch.rand(2).cuda() + torch.zeros(2)")
+    (tmp_path / "net.py").write_text("from elsewhere import prepare\n" + asked)
+    assert [one.code for one in check([tmp_path / "net.py"], Config(root=tmp_path))] == ["DEV303"]
+
+
+def test_nobody_knows_where_parts_are_of_what_is_not_known_as_a_whole(tmp_path: Path) -> None:
+    text = HEAD + (
+        "class Scores(nn.Module):\n    def __init__(self, parts):\n        super().__init__()\n"
+        "        self.first = nn.Linear(2, 2)\n{}"
+        "    def scores(self, ids):\n        return self.first(ids) + torch.zeros(2)\n"
+    )
+    (tmp_path / "net.py").write_text(text.format(""))
+    assert [one.code for one in check([tmp_path / "net.py"], Config(root=tmp_path))] == ["DEV303"]
+    more = "        for name, part in parts.items():\n            setattr(self, name, part)\n"
+    (tmp_path / "net.py").write_text(text.format(more))
+    assert check([tmp_path / "net.py"], Config(root=tmp_path)) == []
