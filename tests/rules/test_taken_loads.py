@@ -82,6 +82,7 @@ if state is not None:
     "by its key": "Wrapper(loaded['state_dict'])",
     "by the name of a function": "set_adapter_state_dict(net, loaded)",
     "by the name of a parameter": "build(state_dict=loaded)",
+    "many times": "x = [loaded]\n" + "x = [x, x]\n" * 40 + "net.load_state_dict({'x': x})",
     "it is wrapped": "net = nn.DataParallel(loaded).to(device)",
     "its layers are taken": "net = nn.Sequential(*list(loaded.children())[:-1])",
     "its parameters are named": "print([name for name, _ in loaded.named_parameters()])",

@@ -141,12 +141,19 @@ def take_for_data(machine: Machine, value: Value) -> None:
 def take_for_weights(machine: Machine, value: Value | None) -> None:
     """A module takes something, or it is used as one: if it was loaded, or is a part of what was, these are
     weights, whatever else stands beside them. So are those of a dict or list that was filled with parts of it."""
-    if isinstance(value, Mapping):
-        for item in (*value.items.values(), value.rest):
-            take_for_weights(machine, item)
-    elif isinstance(value, Sequence):
-        for item in value.items:
-            take_for_weights(machine, item)
+    if machine.run.loads and value is not None:
+        _take(machine, value, set())
+
+
+def _take(machine: Machine, value: Value, met: set[Value]) -> None:
+    if isinstance(value, (Mapping, Sequence)):
+        if value not in met:
+            met.add(value)
+            parts = value.items if isinstance(value, Sequence) else [*value.items.values(), value.rest]
+            for item in parts:
+                if item is not None:
+                    _take(machine, item, met)
+        return
     site = machine.run.loads.get(value) if isinstance(value, (Unknown, Tensor)) else None
     if site is None or site.key in machine.places.weight_loads:
         return
