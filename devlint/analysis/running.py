@@ -259,7 +259,7 @@ class Run:
         self.loads: dict[Unknown | Tensor, Site] = {}
         """What was loaded from files that this run doesn't know, and where."""
         self.contents: set[Tensor] = set()
-        """What shares its memory with weights, where something was loaded."""
+        """What shares its memory with weights, where there is no GPU."""
         self.withheld: dict[tuple[str, int, int], Event] = {}
         """What was told of loads, and taken back, by where they stand."""
         self.parts: dict[Unknown, Instance] = {}

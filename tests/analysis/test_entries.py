@@ -1096,3 +1096,17 @@ def test_nobody_knows_where_parts_are_of_what_is_not_known_as_a_whole(tmp_path: 
     more = "        for name, part in parts.items():\n            setattr(self, name, part)\n"
     (tmp_path / "net.py").write_text(text.format(more))
     assert check([tmp_path / "net.py"], Config(root=tmp_path)) == []
+
+
+@pytest.mark.parametrize("name", ["a_user.py", "z_user.py"])
+def test_a_flag_of_a_private_method_is_left_alone_where_no_file_calls_that(name: str, tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(
+        HEAD
+        + "class Scores(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        + "        self.first = nn.Linear(2, 2)\n    def _scores(self, ids, stays=False):\n"
+        + "        if not stays:\n            ids = ids.cuda()\n        return ids + torch.zeros(2)\n"
+    )
+    assert [one.code for one in check([tmp_path / "net.py"], Config(root=tmp_path))] == ["DEV303"]
+    for imported, codes in (("from net import Scores", []), ("import torch", ["DEV303"])):
+        (tmp_path / name).write_text(f"{imported}\ndef use(net, ids):\n    return net._scores(ids, True)\n")
+        assert [one.code for one in check([tmp_path / "net.py", tmp_path / name], Config(root=tmp_path))] == codes

@@ -129,3 +129,9 @@ def test_what_a_network_takes_is_an_error(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS)
 def test_what_may_be_data_is_advice(text: str, tmp_path: Path) -> None:
     assert _severities(text, tmp_path) == ["advice"]
+
+
+def test_what_a_weight_takes_at_once_is_an_error(tmp_path: Path) -> None:
+    text = HEAD[: HEAD.index("loaded")] + "net.weight.data.copy_(torch.load(sys.argv[1]))\n"
+    (tmp_path / "program.py").write_text(text)
+    assert [one.severity for one in check([tmp_path / "program.py"], Config(root=tmp_path))] == ["error"]

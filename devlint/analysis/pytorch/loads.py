@@ -42,8 +42,9 @@ def item_of_load(machine: Machine, value: Unknown, index: Value) -> Value | None
 
 
 def of_weights(machine: Machine, value: Tensor) -> Tensor:
-    """What shares its memory with weights, `weight.data`, `net.state_dict()[name]`: what is copied there they take."""
-    if machine.run.loads:
+    """What shares its memory with weights, `weight.data`, `net.state_dict()[name]`: what is copied there they take.
+    Loads are told of where there is no GPU."""
+    if not machine.has_cuda:
         machine.run.contents.add(value)
     return value
 
