@@ -204,7 +204,7 @@ def has_attribute(machine: Machine, value: Value, name: str) -> bool | None:
             return True if name in _OF_OBJECTS else None if is_open_class(value.cls) else False
         if value.module is not None and is_of_modules(name):
             return True
-        if is_only_inside(value, name):
+        if is_only_inside(value, name) or _is_in_no_wrapper(value, name):
             return False
         if name == "device" and isinstance(value.cls, External) and value.cls.path == "torch.nn.DataParallel":
             return False
@@ -252,6 +252,24 @@ def _has_by_row(cls: External, name: str) -> bool:
 
 _OF_WRAPPERS = frozenset("join no_sync register_comm_hook join_hook scatter gather replicate".split())
 """What DataParallel and DistributedDataParallel have themselves."""
+
+
+_FIELDS_OF_WRAPPERS = frozenset(
+    "module device device_ids device_mesh device_type dim output_device src_device_obj broadcast_bucket_size "
+    "broadcast_buffers bucket_bytes_cap find_unused_parameters gradient_as_bucket_view is_multi_device_module logger "
+    "mixed_precision modules_buffers named_module_buffers parallel_apply parameters_to_ignore process_group reducer "
+    "require_backward_grad_sync require_forward_param_sync static_graph".split()
+)
+"""What their constructors set, in one release or another."""
+
+
+def _is_in_no_wrapper(value: Instance, name: str) -> bool:
+    """Whether a DataParallel (DDP) has nothing of this name: it is none of its own, and nobody has given it one."""
+    if not isinstance(value.state.get("inner"), Instance) or not isinstance(value.cls, External):
+        return False
+    if name in value.fields or name.startswith("_") or ANY_NAME in value.state:
+        return False
+    return name not in _OF_WRAPPERS and name not in _FIELDS_OF_WRAPPERS and not is_of_modules(name)
 
 
 def is_no_wrapper(value: Instance) -> bool:

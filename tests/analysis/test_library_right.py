@@ -183,3 +183,24 @@ def test_an_open_clip_model_gives_more_than_two_values() -> None:
     text = "import open_clip\nm, a, b = open_clip.create_model_and_transforms('x', device=device)\n"
     run = Run(f"{SETUP}{text}x, y, scale = m(None, None)\ntorch.ones(1) + torch.ones(1, device=device)\n")
     assert run.events(MixedDevices)
+
+
+NUMBERED = """
+from yacs.config import CfgNode
+defaults = CfgNode()
+defaults.SYSTEM = CfgNode()
+defaults.SYSTEM.GPUS = [1]
+defaults.SYSTEM.WHOLE = defaults
+number = torch.cuda.device_count() - 1
+cfg = defaults.clone()
+cfg.merge_from_list(["SYSTEM.GPUS", LIST])
+net = nn.Linear(2, 2).to(f"cuda:{cfg.SYSTEM.GPUS[0]}")
+net(torch.ones(1, 2, device="cuda:0"))
+"""
+
+
+def test_a_list_of_the_program_changes_its_configuration() -> None:
+    for numbers in ("[0]", "'[0]'", "[number - 1]"):
+        assert not Run(SETUP + NUMBERED.replace("LIST", numbers), GPU2).events(MixedDevices)
+    for numbers in ("[1]", "'[1]'", "[number]"):
+        assert Run(SETUP + NUMBERED.replace("LIST", numbers), GPU2).events(MixedDevices)

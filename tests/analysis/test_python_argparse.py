@@ -219,6 +219,18 @@ def test_config_objects() -> None:
     assert _choice(run, "missing")[:2] == ("cfg.other", True)
 
 
+def test_config_from_a_list() -> None:
+    run = Run(
+        "from yacs.config import CfgNode\nfrom elsewhere import words, name\n"
+        "cfg = CfgNode()\ncfg.MODEL = CfgNode()\ncfg.MODEL.DEVICE = 'cpu'\ncfg.MODEL.IDS = [1]\ncfg.SEED = 3\n"
+        "kept = cfg.clone()\n"
+        "cfg.merge_from_list(['MODEL.DEVICE', 'cuda', 'MODEL.IDS', '[0, 2]', 'SEED', 4, name, 5, 'NONE.SUCH', 6])\n"
+        "cfg.merge_from_list(words)\ncfg.merge_from_list(['SEED'])\n"
+        "result = (cfg.MODEL.DEVICE, cfg.MODEL.IDS, cfg.SEED, kept.MODEL.DEVICE, kept.MODEL.IDS, kept.SEED)"
+    )
+    assert run.python("result") == ("cuda", [0, 2], 4, "cpu", [1], 3)
+
+
 def test_click_fire_absl_hydra() -> None:
     run = Run(
         "import click, fire, hydra\nfrom absl import app, flags\n"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import json
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from devlint.analysis.dispatch import INSTANCE_ATTRIBUTES, Call, method_models, models
 from devlint.analysis.domain.derived import Kept
@@ -121,17 +122,69 @@ def config_update(machine: Machine, instance: Instance, call: Call) -> Value | N
     return NONE
 
 
-@method_models(CONFIG, "merge_from_file", "merge_from_list", "freeze", "defrost", "set_new_allowed")
+@method_models(CONFIG, "merge_from_file", "freeze", "defrost", "set_new_allowed")
 def config_merge(machine: Machine, instance: Instance, call: Call) -> Value | None:
     """A file may change any key: what the program says by default stands."""
     return NONE
 
 
-@method_models(CONFIG, "clone", "copy", "copy_and_resolve_references")
+@method_models(CONFIG, "merge_from_list")
+def config_from_list(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`cfg.merge_from_list(["MODEL.DEVICE", device, ...])`: keys that the program names are set.
+
+    A list of a command line may name any: what the program says by default stands.
+    """
+    words = call.argument(0, "cfg_list")
+    if isinstance(words, Sequence) and not words.open:
+        for key, item in zip(words.items[::2], words.items[1::2], strict=False):
+            *path, last = (text_of(key) or "").split(".")
+            holder: Value | None = instance
+            for part in path:
+                holder = holder.fields.get(part) if isinstance(holder, Instance) else None
+            if isinstance(holder, Instance) and last:
+                machine.store.put(holder.fields, last, _decoded(machine, item, call))
+    return NONE
+
+
+def _decoded(machine: Machine, item: Value, call: Call) -> Value:
+    """What a list sets a key to: a text that is a literal of Python is read as one."""
+    text = text_of(item)
+    if text is None:
+        return item
+    try:
+        return lift(ast.literal_eval(text), machine.site(call.node, call.frame))
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return item
+
+
+@method_models(CONFIG, "copy", "copy_and_resolve_references")
 def config_copy(machine: Machine, instance: Instance, call: Call) -> Value | None:
-    """`cfg.clone()`."""
+    """`cfg.copy()`."""
+    return _copied(instance, dict(instance.fields))
+
+
+@method_models(CONFIG, "clone")
+def config_clone(machine: Machine, instance: Instance, call: Call) -> Value | None:
+    """`cfg.clone()`: the parts are copied, too."""
+    return _cloned(instance, {})
+
+
+def _cloned(instance: Instance, made: dict[int, Instance]) -> Instance:
+    """A copy, and copies of its parts: `made` are those that were begun, for one may hold another that holds it."""
+    known = made.get(id(instance))
+    if known is None:
+        known = made[id(instance)] = _copied(instance, {})
+        known.fields.update({n: _cloned(item, made) if _is_part(item) else item for n, item in instance.fields.items()})
+    return known
+
+
+def _is_part(item: Value) -> TypeGuard[Instance]:
+    return isinstance(item, Instance) and isinstance(item.cls, External) and item.cls.path == CONFIG
+
+
+def _copied(instance: Instance, fields: dict[str, Value]) -> Instance:
     made = Instance(instance.cls, instance.site)
-    made.fields = dict(instance.fields)
+    made.fields = fields
     made.state = Kept(instance.state)
     return made
 
