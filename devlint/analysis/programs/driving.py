@@ -136,7 +136,7 @@ class Driving:
             self._around = {}
             choosers = {file: slots for file in self.imports if (slots := self._chosen_in(file))}
             programs = [file for file in self.imports if self.is_program(file)] if choosers else []
-            used = {chooser for program in programs for chooser in reach(self._project, program) & choosers.keys()}
+            used = {chooser for program in programs for chooser in reach(self._project, program).intersection(choosers)}
             for user in self.imports if used else ():
                 reached = reach(self._project, user)
                 for chooser in reached & used:
