@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 import traceback
@@ -93,4 +94,7 @@ def main() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
-    cli(prog_name="devlint")
+    try:
+        cli(prog_name="devlint")
+    finally:
+        gc.freeze()  # the process ends: what has been read goes with it, and needn't be looked through for that
