@@ -94,3 +94,10 @@ def test_as_a_module_it_imports_nothing_of_the_folder_that_it_lints(tmp_path: Pa
     environment = {"PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
     assert "a.py:4" in done.stdout, done.stderr
+
+
+def test_ends_without_looking_through_what_was_read(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("import torch\n")
+    code = PROBE.format(arguments=("check", "--no-cache", str(tmp_path))) + "import gc\nprint(gc.get_freeze_count())\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout.splitlines()[-1]) > 0
