@@ -77,7 +77,7 @@ def evaluate_dict(machine: Machine, node: ir.DictDisplay, frame: Frame) -> Value
                 is_open = is_open or value.open
             else:
                 is_open = True
-                part = part_of_load(machine, value) if isinstance(value, Unknown) else None
+                part = part_of_load(machine, value)
                 if part is not None:
                     rest = part if rest is None else join_all(machine, (rest, part))
             continue

@@ -38,7 +38,6 @@ from devlint.analysis.domain.values import (
     OneOf,
     Sequence,
     Tensor,
-    Unknown,
     Value,
     const,
     is_none,
@@ -305,7 +304,7 @@ def update(machine: Machine, value: Mapping, other: Value, node: ir.Node, frame:
         if other.open:
             _open(machine, value)
         return
-    part = part_of_load(machine, other) if isinstance(other, Unknown) else None
+    part = part_of_load(machine, other)
     if part is not None:
         rest = part if value.rest is None else join_all(machine, (value.rest, part))
         machine.store.set(value, "rest", as_part(rest, value))

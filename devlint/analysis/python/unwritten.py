@@ -42,17 +42,16 @@ def _is_unwritten(machine: Machine, value: Instance, name: str, frame: Frame) ->
     cls = value.cls
     if not isinstance(cls, Class) or machine.run.importing or machine.state.replaced:
         return False
+    entered = machine.run.entered is value
     built = machine.run.building and frame.receiver is value and _is_constructor(frame)
-    if machine.run.protocol and not (built or machine.run.entered is value):
+    if (machine.run.protocol and not (built or entered)) or (entered and is_for_heirs(machine, cls, name)):
         return False  # whoever made it may have given it more
     if name.startswith("__") or ANY_NAME in value.state or not PLAIN_BASES.issuperset(external_bases(cls)):
         return False
-    entered = machine.run.entered is value
-    if entered and is_for_heirs(machine, cls, name):
-        return False
-    unsure = value.module is not None and value.module.unsure and not entered
-    if value.module is not None and (unsure or name.startswith("_") or frame.receiver is not value):
-        return False  # libraries give modules more than they had
+    if value.module is not None:
+        unsure = value.module.unsure and not entered
+        if unsure or name.startswith("_") or frame.receiver is not value:
+            return False  # libraries give modules more than they had
     if has_attribute(machine, value, name) is not False:
         return False
     if any(isinstance(base, Class) and may_be_extended(machine, base) for base in mro(cls)):

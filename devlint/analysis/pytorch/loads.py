@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from devlint.analysis.machine import Machine
 
 
-def part_of_load(machine: Machine, value: Unknown) -> Unknown | None:
+def part_of_load(machine: Machine, value: Value) -> Unknown | None:
     """An attribute or item of what was loaded, or of a part of it; None of anything else."""
-    site = machine.run.loads.get(value) if machine.run.loads else None
+    site = machine.run.loads.get(value) if machine.run.loads and isinstance(value, Unknown) else None
     if site is None:
         return None
     part = Unknown()
@@ -59,7 +59,7 @@ def made_of_loads(machine: Machine, made: Value, *given: Value) -> Value:
     such as the mean of several files."""
     if machine.run.loads and (made is UNKNOWN or made is RESULT):
         for value in given:
-            part = part_of_load(machine, value) if isinstance(value, Unknown) else None
+            part = part_of_load(machine, value)
             if part is not None:
                 return part
     return made

@@ -332,7 +332,8 @@ def move(machine: Machine, value: Instance, name: str, call: Call) -> Value:
             device = resolve(machine, target, call.node, call.frame, ".to")
         else:
             device = given_device(machine, target)
-            presume(machine, call.node, call.frame)
+            if device is not None:
+                presume(machine, call.node, call.frame)
     if device == POISON:
         poison_module(machine, value)
         return value
